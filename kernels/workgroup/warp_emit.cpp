@@ -82,6 +82,11 @@ void Vectorizer::emit(Instruction& instruction) {
   if (auto* const load = dyn_cast<llvm::LoadInst>(&instruction)) return emit_load(*load);
   if (auto* const store = dyn_cast<llvm::StoreInst>(&instruction)) return emit_store(*store);
   if (isa<llvm::AtomicRMWInst>(instruction) || isa<llvm::AtomicCmpXchgInst>(instruction)) return one_by_one(instruction);
+  if (isa<llvm::BinaryOperator>(instruction) && shapes_.is_uniform(&instruction) &&
+      llvm::any_of(instruction.operands(), [&](const llvm::Use& use) { return shapes_.is_varying(use.get()); })) {
+    // A sum over the whole warp, which all lanes have.
+    return replace(instruction, builder_.CreateExtractElement(emit_plain(instruction), std::uint64_t{0}));
+  }
   if (instruction.getType()->isVoidTy() || !shapes_.is_varying(&instruction)) return;
   if (auto* const member = dyn_cast<llvm::ExtractValueInst>(&instruction)) {
     const auto made = members_.find(member->getAggregateOperand());

@@ -135,8 +135,8 @@ void Vectorizer::emit_lane_end(Instruction& call) {
   drop(call);
 }
 
-// If the lanes' numbers rise by a constant and do not wrap, the last lane has the greatest number, so one comparison is
-// enough.
+// If the lanes' numbers rise by a constant and do not wrap, the first lane has the least number and the last lane the
+// greatest, so one comparison is enough.
 void Vectorizer::emit_full_warp(llvm::CallInst& call) {
   Value* const full = llvm::ConstantInt::get(builder_.getInt32Ty(), llvm::APInt::getLowBitsSet(32, lanes_));
   const auto is_full = [&](Value* mask) -> Value* {
@@ -147,18 +147,20 @@ void Vectorizer::emit_full_warp(llvm::CallInst& call) {
   Value* const a = call.getArgOperand(1);
   Value* const b = call.getArgOperand(2);
   const bool less = llvm::ICmpInst::isLT(predicate) || llvm::ICmpInst::isLE(predicate);
+  const bool greater = llvm::ICmpInst::isGT(predicate) || llvm::ICmpInst::isGE(predicate);
   const Shape shape = shapes_.of(a);
   if (isa<llvm::Constant>(a) && isa<llvm::Constant>(b)) {
     replace(call, is_full(mask_));
-  } else if (less && shape.kind == Shape::strided && shape.stride > 0 && shape.stride <= 4096 && shapes_.is_uniform(b)) {
+  } else if ((less || greater) && shape.kind == Shape::strided && shape.stride > 0 && shape.stride <= 4096 &&
+             shapes_.is_uniform(b)) {
     const unsigned width = a->getType()->getIntegerBitWidth();
     const bool is_signed = llvm::CmpInst::isSigned(predicate);
     const llvm::APInt more(width, static_cast<std::uint64_t>(shape.stride) * (lanes_ - 1));
     const llvm::APInt most = (is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width)) - more;
     Value* const fits = builder_.CreateICmp(is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE, a,
                                             llvm::ConstantInt::get(a->getType(), most));
-    Value* const last = builder_.CreateAdd(a, llvm::ConstantInt::get(a->getType(), more));
-    Value* const holds = builder_.CreateAnd(fits, builder_.CreateICmp(predicate, last, b));
+    Value* const decisive = less ? builder_.CreateAdd(a, llvm::ConstantInt::get(a->getType(), more)) : a;
+    Value* const holds = builder_.CreateAnd(fits, builder_.CreateICmp(predicate, decisive, b));
     replace(call, builder_.CreateAnd(is_full(mask_), holds));
   } else {
     replace(call, is_full(both(mask_, builder_.CreateICmp(predicate, lanes(a), lanes(b)))));

@@ -19,9 +19,9 @@ class WarpDivergence final : public DivergenceRules {
  public:
   bool is_source(const llvm::Value& value) const override;
   bool is_always_uniform(const llvm::Value& value) const override;
-  /// Marks a shuffle in which all lanes read the same lane, so that its result is uniform. Returns false if it was marked
-  /// already.
-  bool add_uniform(const llvm::Value& shuffle) { return uniform_.insert(&shuffle).second; }
+  /// Marks a value that is uniform although its operands are not, such as a shuffle in which all lanes read the same lane.
+  /// Returns false if it was marked already.
+  bool add_uniform(const llvm::Value& value) { return uniform_.insert(&value).second; }
 
  private:
   llvm::SmallPtrSet<const llvm::Value*, 16> uniform_;

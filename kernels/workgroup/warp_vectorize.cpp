@@ -103,13 +103,53 @@ Value* all_threads(llvm::IRBuilder<>& builder, const BlockFunction& block) {
   return builder.CreateMul(builder.CreateMul(block.block_size[0], block.block_size[1]), block.block_size[2]);
 }
 
+const Value* without_cast(const Value* value) {
+  const auto* const cast = dyn_cast<llvm::BitCastInst>(value);
+  return cast != nullptr ? cast->getOperand(0) : value;
+}
+
+// Whether the value is a sum, a product or the like over a whole warp, which all lanes have: to the value of each lane comes
+// that of the lane whose number differs in one bit, for each bit once.
+bool is_of_whole_warp(const Value* value, const LaneMasks& masks, const llvm::DataLayout& layout) {
+  unsigned bits = 0;
+  while (bits != warp_size - 1) {
+    const auto* const sum = dyn_cast<llvm::BinaryOperator>(value);
+    if (sum == nullptr || !sum->isCommutative() ||
+        !masks.is_full(masks.mask_of(const_cast<BasicBlock*>(sum->getParent()))))
+      return false;
+    const unsigned before = bits;
+    for (unsigned k = 0; k < 2 && bits == before; ++k) {
+      const Value* const other = without_cast(sum->getOperand(k));
+      const Value* const own = sum->getOperand(1 - k);
+      if (called_builtin(other) != Builtin::shuffle) continue;
+      const auto& shuffle = *cast<llvm::CallInst>(other);
+      if (without_cast(shuffle.getArgOperand(1)) != own ||
+          !masks.is_full(masks.mask_of(const_cast<BasicBlock*>(shuffle.getParent()))))
+        continue;
+      const auto from = values_of_lanes(shuffle.getArgOperand(2), layout);
+      const auto bit = from ? static_cast<unsigned>((*from)[0]) : 0;
+      bool all = bit < warp_size && (bits & bit) == 0;
+      for (unsigned lane = 0; all && lane < warp_size; ++lane) all = (*from)[lane] == (lane ^ bit);
+      if (!all) continue;
+      bits |= bit;
+      value = own;
+    }
+    if (bits == before) return false;
+  }
+  return true;
+}
+
 // Repeats the analysis while it finds more uniform values: a shuffle is uniform if all lanes read one lane, and so is a vote
-// with a uniform mask.
-std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& rules) {
+// with a uniform mask, and a sum over a whole warp.
+std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& rules, bool has_all_lanes) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   for (;;) {
     auto masks = std::make_unique<LaneMasks>(function, rules);
     bool found = false;
     for (Instruction& instruction : llvm::instructions(function)) {
+      if (has_all_lanes && isa<llvm::BinaryOperator>(instruction) && masks->uniformity().is_divergent(instruction) &&
+          is_of_whole_warp(&instruction, *masks, layout))
+        found |= rules.add_uniform(instruction);
       const Builtin kind = called_builtin(&instruction);
       if (kind != Builtin::shuffle && kind != Builtin::ballot) continue;
       Value* const from = cast<llvm::CallInst>(instruction).getArgOperand(kind == Builtin::shuffle ? 2 : 0);
@@ -119,7 +159,7 @@ std::unique_ptr<LaneMasks> find_masks(llvm::Function& function, WarpDivergence& 
         continue;
       }
       // With a lane number outside of the warp, each lane gets its own value.
-      const llvm::KnownBits known = llvm::computeKnownBits(from, function.getParent()->getDataLayout());
+      const llvm::KnownBits known = llvm::computeKnownBits(from, layout);
       if (known.getMaxValue().ult(warp_size)) found |= rules.add_uniform(instruction);
     }
     if (!found) return masks;
@@ -172,7 +212,8 @@ void vectorize_warps(BlockFunction& block, WarpVersion version, bool needed, con
   const Calls before_ends = structurize(function, rules);
   load_sizes(block);
   multiply_private_variables(block);
-  const std::unique_ptr<LaneMasks> masks = find_masks(function, rules);
+  const bool has_all_lanes = version == WarpVersion::whole_rows && block.threads_in_step == warp_size;
+  const std::unique_ptr<LaneMasks> masks = find_masks(function, rules, has_all_lanes);
   throw_if_calls_in_divergent_loops(*masks);
   const Shapes shapes(function, *masks, block.threads_in_step);
   if (!needed && !is_worthwhile(*masks, shapes, module.getDataLayout()))

@@ -113,7 +113,7 @@ TEST_CASE("each kernel gives the same by the pass and on fibers, and runs as its
     }
     ++files;
   }
-  CHECK(files == 10);
+  CHECK(files == 11);
 }
 
 TEST_CASE("a module's variables are one for the kernels that are formed and those that are not") {
