@@ -24,7 +24,7 @@ nb::object class_of(Errc code) {
 
 /// Replaces C++ names in the core's messages by Python's names.
 std::string in_python(std::string text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 44> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 48> words{{
       {"EventOptions{.timing = true}", "timing_enabled=True"},
       {"EventOptions{.interprocess = true}", "ipc_enabled=True"},
       {"CaptureOptions{.portable = true}", "portable=True"},
@@ -69,13 +69,17 @@ std::string in_python(std::string text) {
       {"::synchronize_for", ".sync"},
       {"::synchronize", ".sync"},
       {"GraphExec::", "Graph::"},
+      {"Registry::open", "weir.Device"},
+      {"Registry::default_backend", "weir.Device"},
+      {"Registry::default_device", "weir.Device"},
+      {"Backend::device", "weir.Device"},
   }};
   for (const auto& [ours, theirs] : words) {
     for (std::size_t at = 0; (at = text.find(ours, at)) != text.npos; at += theirs.size())
       text.replace(at, ours.size(), theirs);
   }
   // Other names, if Python has them: "GraphBuilder::add".
-  const auto is_of_name = [&](std::size_t at) { return at < text.size() && (std::isalnum(text[at]) != 0 || text[at] == '_'); };
+  const auto is_of_name = [&](std::size_t i) { return i < text.size() && (std::isalnum(text[i]) != 0 || text[i] == '_'); };
   const nb::module_ core = nb::module_::import_("weir._core");
   for (std::size_t at = 0; (at = text.find("::", at)) != text.npos; ++at) {
     std::size_t begin = at, end = at + 2;

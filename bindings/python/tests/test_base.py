@@ -156,6 +156,8 @@ def test_errors_speak_python():
     "call, name",
     [
         (lambda d, s: weir.GraphBuilder(d).add([7], lambda on: None), "GraphBuilder.add"),
+        (lambda d, s: weir.Device("nonsense"), "weir.Device"),
+        (lambda d, s: weir.Device(1000), "weir.Device"),
         (lambda d, s: s.last_captured_node, "Stream.last_captured_node"),
         (lambda d, s: s.end_capture(), "Stream.end_capture"),
         (lambda d, s: d.allocate(4).fill(1, stream=s.close() or s), "Buffer.fill"),
