@@ -369,7 +369,7 @@ class GpuStream final : public StreamImpl {
   }
   /// Queries the driver. The caller must hold the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
-  CaptureStatus own_status() const noexcept;
+  CaptureStatus own_status(Result& result) const noexcept;
   template <class F>
   std::uint64_t begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph) { return end_native(native(), graph); }
