@@ -58,7 +58,8 @@ bool is_line(const Value* value, const Uniformity& uniformity, unsigned depth = 
   const auto* const binary = dyn_cast<llvm::BinaryOperator>(value);
   const unsigned opcode = binary != nullptr ? binary->getOpcode() : 0;
   const bool adds = opcode == Instruction::Add || opcode == Instruction::Or;
-  const bool scales = (opcode == Instruction::Mul || opcode == Instruction::Shl) && isa<llvm::ConstantInt>(binary->getOperand(1));
+  const bool scales =
+      (opcode == Instruction::Mul || opcode == Instruction::Shl) && isa<llvm::ConstantInt>(binary->getOperand(1));
   return depth < 8 && (adds || scales || isa<llvm::CastInst>(value)) &&
          llvm::all_of(instruction->operands(),
                       [&](const llvm::Use& use) { return is_line(use.get(), uniformity, depth + 1); });
