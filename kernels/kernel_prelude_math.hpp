@@ -139,28 +139,38 @@ WEIR_FUNCTION float normf(int n, const float* x) {
 }
 WEIR_FUNCTION double rnorm(int n, const double* x) { return 1.0 / norm(n, x); }
 WEIR_FUNCTION float rnormf(int n, const float* x) { return 1.0f / normf(n, x); }
-// The inverse of erf for z from 0 to 1; x is 1 - z. An approximation by M. Giles, improved by Newton's method.
+WEIR_FUNCTION double erfcx(double x) {
+  if (x < 25.0) {
+    const double square = x * x, lost = __builtin_fma(x, x, -square), power = exp(square), tail = erfc(x);
+    return square < 700.0 ? power * tail + power * tail * lost : power * tail;
+  }
+  const double r = 0.5 / (x * x);
+  double sum = 1.0;
+  for (int k = 15; k > 0; k -= 2) sum = 1.0 - k * r * sum;
+  return 0.56418958354775629 / x * sum;
+}
+// The inverse of erf for z from 0 to 1, where x is 1 - z: an approximation by M. Giles, made exact by Newton's method; for
+// small x that of the logarithm of erfc, which has no underflow.
 namespace weir_host {
 WEIR_BOTH static inline double inverse_of_erf(double z, double x) {
   if (!(x > 0.0 && z >= 0.0)) return x == 0.0 ? __builtin_huge_val() : __builtin_nan("");
   double w = -log(x * (1.0 + z)), y;
-  if (w < 5.0) {
-    const double c[] = {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                        -0.00125372503, -0.00417768164, 0.246640727,     1.50140941};
-    w -= 2.5;
-    y = 2.81022636e-08;
-    for (int i = 0; i < 8; ++i) y = c[i] + y * w;
-  } else {
-    const double c[] = {0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                        -0.0076224613,  0.00943887047, 1.00167406,     2.83297682};
-    w = sqrt(w) - 3.0;
-    y = -0.000200214257;
-    for (int i = 0; i < 8; ++i) y = c[i] + y * w;
+  if (w > 5.0) {
+    y = sqrt(w);
+    for (int i = 0; i < 4; ++i) {
+      const double scaled = erfcx(y);
+      y -= (y * y - log(scaled) + log(x)) * scaled * 0.88622692545275801;
+    }
+    return y;
   }
+  const double c[] = {3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+                      -0.00125372503, -0.00417768164, 0.246640727,     1.50140941};
+  w -= 2.5;
+  y = 2.81022636e-08;
+  for (int i = 0; i < 8; ++i) y = c[i] + y * w;
   y *= z;
   for (int i = 0; i < 3; ++i) {
     const double slope = -1.12837916709551257 * exp(-y * y);
-    if (slope == 0.0) break;
     y -= (x < 0.5 ? erfc(y) - x : z - erf(y)) / slope;
   }
   return y;
@@ -176,11 +186,6 @@ WEIR_FUNCTION float erfcinvf(float x) { return (float)erfcinv(x); }
 WEIR_FUNCTION float erfinvf(float x) { return (float)erfinv(x); }
 WEIR_FUNCTION double normcdfinv(double x) { return -1.41421356237309505 * erfcinv(2.0 * x); }
 WEIR_FUNCTION float normcdfinvf(float x) { return (float)normcdfinv(x); }
-WEIR_FUNCTION double erfcx(double x) {
-  if (x < 25.0) return exp(x * x) * erfc(x);
-  const double r = 1.0 / (x * x);
-  return 0.56418958354775629 / x * (1.0 - r * (0.5 - r * (0.75 - r * 1.875)));
-}
 WEIR_FUNCTION float erfcxf(float x) { return (float)erfcx(x); }
 WEIR_FUNCTION float normcdff(float x) { return (float)(0.5 * erfc((double)x * -0.70710678118654752)); }
 // Corrects for the rounding error of the argument t: the slope of erfc is -2 / sqrt(pi) exp(-t^2).
