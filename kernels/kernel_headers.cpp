@@ -8,6 +8,7 @@
 
 #include "kernels/bfloat16.hpp"
 #include "kernels/fiber_groups.hpp"
+#include "kernels/fp8.hpp"
 #include "kernels/half.hpp"
 #include "kernels/math_constants.hpp"
 
@@ -65,6 +66,7 @@ constexpr EmbeddedHeader headers[] = {
     {"cuda_bf16.h", kernels::bfloat16_header},
     {"cuda_bf16.hpp", kernels::bfloat16_header},
     {"hip/hip_bf16.h", kernels::bfloat16_header},
+    {"cuda_fp8.h", kernels::fp8_header},
     {"cooperative_groups.h", groups},
     {"cooperative_groups/reduce.h", groups},
     {"cooperative_groups/scan.h", groups},
@@ -76,7 +78,6 @@ constexpr EmbeddedHeader headers[] = {
     {"cuda_awbarrier_primitives.h", absent},
     {"cuda_fp4.h", absent},
     {"cuda_fp6.h", absent},
-    {"cuda_fp8.h", absent},
     {"cuda_pipeline.h", absent},
     {"cuda_pipeline_primitives.h", absent},
     {"curand_kernel.h", absent},

@@ -434,5 +434,39 @@ extern "C" __global__ void k(int* out) {
 
 TEST_SUITE_END();
 
+TEST_CASE("numbers of 8 bits convert as on a GPU: to the nearest, ties to even, and at most to the greatest finite one") {
+  const ModulePtr module = compile(R"(
+    #include <cuda_fp8.h>
+    template <class T> __device__ float there_and_back(float x) { return (float)T(x); }
+    extern "C" __global__ void k(const float* x, float* y) {
+      const int i = threadIdx.x;
+      y[i] = there_and_back<__nv_fp8_e4m3>(x[i]), y[16 + i] = there_and_back<__nv_fp8_e5m2>(x[i]);
+    }
+    extern "C" __global__ void codes(int* wrong) {
+      __nv_fp8_e4m3 a;
+      __nv_fp8_e5m2 b;
+      a.__x = b.__x = threadIdx.x;
+      const float f = (float)a, g = (float)b;
+      if (f == f && __nv_fp8_e4m3(f).__x != a.__x) atomicAdd(wrong, 1);
+      if (g == g && g - g == 0 && __nv_fp8_e5m2(g).__x != b.__x) atomicAdd(wrong, 1);
+      if (f != f) atomicAdd(wrong, 0x10000);  // two NaN
+      if (g - g != 0) atomicAdd(wrong, 0x1000000);  // two infinities and six NaN
+    })");
+  const std::vector<float> x = {0,     -0.0F, 1,    1.0625F, 1.1875F,    -448, 449,         1e9F,
+                                2e-3F, 9e-4F, 1e-9F, 60000,   -57344.0F, 0.1F, 0.001953125F, 0.0029296875F};
+  const auto in = upload(x), out = upload(std::vector<float>(32));
+  launch(module->untyped_kernel("k"), {.grid = {1}, .block = {16}}, in, out);
+  const std::vector<float> e4m3 = {0,            0,     1, 1,   1.25F, -448,      448,          448,
+                                   0.001953125F, 0, 0, 448, -448,  0.1015625F, 0.001953125F, 0.00390625F};
+  const std::vector<float> e5m2 = {0,              0, 1, 1,     1.25F,  -448,   448,          57344,
+                                   0.001953125F, 0.0008544922F, 0, 57344, -57344, 0.09375F, 0.001953125F, 0.0029296875F};
+  const std::vector<float> y = download(out);
+  CHECK(std::vector<float>(y.begin(), y.begin() + 16) == e4m3);
+  CHECK(std::vector<float>(y.begin() + 16, y.end()) == e5m2);
+  const auto wrong = upload(std::vector<int>{0});
+  launch(module->untyped_kernel("codes"), {.grid = {1}, .block = {256}}, wrong);
+  CHECK(download(wrong)[0] == 0x8020000);
+}
+
 }  // namespace
 }  // namespace weir::test
