@@ -2,6 +2,7 @@
 #include "kernels/workgroup/block_function.hpp"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
@@ -211,12 +212,21 @@ void place_shared_variables(BlockFunction& block, const Variables& shared) {
       return instruction != nullptr && instruction->getFunction() == block.function;
     });
   };
+  std::uint64_t sum = 0, greatest = 0;
   for (llvm::GlobalVariable* variable : shared) {
     if (is_dynamic(*variable) || !used(variable)) continue;
     const llvm::Align alignment = std::max(variable->getAlign().valueOrOne(), llvm::Align(16));
     block.static_shared = llvm::alignTo(block.static_shared, alignment);
     replace(variable, block.static_shared);
-    block.static_shared += layout.getTypeAllocSize(variable->getValueType()).getFixedValue();
+    const std::uint64_t size = layout.getTypeAllocSize(variable->getValueType()).getFixedValue();
+    block.static_shared += size;
+    sum += size;
+    greatest = std::max(greatest, size);
+  }
+  // The backend refuses the source when it reads this. A single variable that is too large has its own message.
+  if (sum > host::most_shared_bytes && greatest <= host::most_shared_bytes) {
+    builder.getContext().emitError("the __shared__ variables of '" + llvm::demangle(name_of(*block.kernel).str()) +
+                                   "' have " + std::to_string(sum) + " bytes");
   }
   block.static_shared = llvm::alignTo(block.static_shared, BlockFunction::shared_alignment);
   for (llvm::GlobalVariable* variable : shared) {

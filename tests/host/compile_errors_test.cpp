@@ -168,6 +168,7 @@ TEST_CASE("headers and types that only GPUs have are refused, and the error says
     CHECK(has(message(("#include <" + std::string(header) + ">\n__global__ void k() {}").c_str()), "Weir has no <cub/...>"));
   }
   CHECK(has(message("__global__ void k(cudaTextureObject_t) {}"), "Weir has no textures"));
+  CHECK(has(message("__global__ void k(int* x) { *x = __isShared(x); }"), "no address shows which memory it is in"));
   CHECK_FALSE(has(message("#include <nothing.h>\n__global__ void k() {}"), "Weir has no"));
 }
 
@@ -182,6 +183,22 @@ TEST_CASE("a shared variable larger than a block's shared memory is refused") {
   CAPTURE(error.what());
   CHECK(has(error.what(), "s' has 232452 bytes, and a block has at most 232448"));
   CHECK_NOTHROW(host().compile(kernel(most)));
+}
+
+TEST_CASE("shared variables of a kernel that are too large together are refused where the pass adds them up") {
+  const auto kernel = [](std::size_t bytes) {
+    return fmt::format("__device__ void f(int* x) {{ __shared__ int s[30000]; s[*x] = 1; __syncthreads(); *x = s[7]; }}"
+                       "__global__ void k(int* x) {{ __shared__ int s[{}]; s[*x] = *x; __syncthreads(); f(x); *x += s[7]; }}"
+                       "__global__ void l(int* x) {{ __shared__ int s[30000]; s[*x] = *x; __syncthreads(); *x = s[7]; }}",
+                       bytes / 4);
+  };
+  const std::size_t rest = host().properties().shared_memory_per_block_optin - 120000;
+  const ModulePtr module = host().compile(kernel(rest));
+  if (module->untyped_kernel("k")->properties().tier == "fibers") return;
+  const Error error = compile_error(kernel(rest + 4).c_str());
+  CHECK(error.errc() == Errc::compilation_failed);
+  CAPTURE(error.what());
+  CHECK(has(error.what(), "the __shared__ variables of 'k(int*)' have 232452 bytes, and a block has at most 232448"));
 }
 
 TEST_CASE("inline assembly is refused, and the error says whose it is") {

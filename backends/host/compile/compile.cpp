@@ -69,7 +69,9 @@ std::string_view advice_for(std::string_view output) {
       {{"error: 'cub/", "error: cub/", "error: 'thrust/", "error: thrust/", "error: 'cuda/", "error: cuda/"},
        "Weir has no <cub/...>, <thrust/...> and <cuda/...>: put what needs them behind #ifndef __WEIR_HOST__"},
       {{"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"},
-       "Weir has no textures and surfaces on the CPU: put what needs them behind #ifndef __WEIR_HOST__"}};
+       "Weir has no textures and surfaces on the CPU: put what needs them behind #ifndef __WEIR_HOST__"},
+      {{"'__isShared'", "'__isGlobal'", "'__isConstant'", "'__isLocal'"},
+       "on the CPU no address shows which memory it is in: put what asks for it behind #ifndef __WEIR_HOST__"}};
   for (const Advice& advice : all) {
     for (const std::string_view sign : advice.signs) {
       if (output.find(sign) != output.npos) return advice.text;
@@ -437,6 +439,9 @@ class Compilation {
     return link(log);
   } catch (const StepFailed& failure) {
     const std::string_view said = failure.what();
+    // The pass adds up the variables of each kernel.
+    if (const std::size_t at = said.find("the __shared__ variables of '"); at != said.npos)
+      refuse_shared(said.substr(at, said.find('\n', at) - at));
     // A pass for another LLVM, or a damaged one, cannot be used.
     const bool not_loaded = said.find("unable to load plugin") != said.npos;
     support::log(not_loaded ? support::LogLevel::warn : support::LogLevel::info,
@@ -523,14 +528,17 @@ class Compilation {
     return ::access(beside.c_str(), X_OK) == 0 ? beside : detail::find_program(name);
   }
 
+  [[noreturn]] void refuse_shared(std::string_view what) const {
+    throw RefusedSource(fmt::format("{}: error: {}, and a block has at most {} (shared_memory_per_block_optin); use less, or "
+                                    "memory of the device",
+                                    options_.name, what, most_shared_bytes),
+                        RefusedSource::Reason::wrong);
+  }
   [[noreturn]] void refuse_shared(const ThreadVariable& variable) const {
     const std::unique_ptr<char, decltype(&std::free)> name(
         abi::__cxa_demangle(variable.symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
-    throw RefusedSource(
-        fmt::format("{}: error: the __shared__ variable '{}' has {} bytes, and a block has at most {} "
-                    "(shared_memory_per_block_optin); make it smaller, or keep it in memory of the device",
-                    options_.name, name != nullptr ? name.get() : variable.symbol, variable.size, most_shared_bytes),
-        RefusedSource::Reason::wrong);
+    refuse_shared(fmt::format("the __shared__ variable '{}' has {} bytes", name != nullptr ? name.get() : variable.symbol,
+                              variable.size));
   }
 
   Image link(std::string& log) const {

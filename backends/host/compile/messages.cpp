@@ -114,7 +114,8 @@ std::string user_messages(std::string_view output,
     std::optional<Message> message = parsed(line);
     if (!message) {
       const bool counts = line.find(" generated when compiling for ") != line.npos || line.ends_with(" generated.");
-      if (!counts) before += without_prefixes(std::string(line)) + '\n';
+      // An error without a place is LLVM's or the pass's.
+      if (!counts) (line.starts_with("error: ") ? all : before) += without_prefixes(std::string(line)) + '\n';
       continue;
     }
     const bool generated = message->file.starts_with(generated_mark) || message->file == keywords_file_name;
