@@ -529,10 +529,11 @@ class Compilation {
   }
 
   [[noreturn]] void refuse_shared(std::string_view what) const {
-    throw RefusedSource(fmt::format("{}: error: {}, and a block has at most {} (shared_memory_per_block_optin); use less, or "
-                                    "memory of the device",
-                                    options_.name, what, most_shared_bytes),
-                        RefusedSource::Reason::wrong);
+    throw RefusedSource(
+        fmt::format("{}: error: {}, and a block has at most {} (shared_memory_per_block_optin); use less, or memory of the "
+                    "device",
+                    options_.name, what, most_shared_bytes),
+        RefusedSource::Reason::wrong);
   }
   [[noreturn]] void refuse_shared(const ThreadVariable& variable) const {
     const std::unique_ptr<char, decltype(&std::free)> name(
