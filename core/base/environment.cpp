@@ -21,7 +21,7 @@ void throw_invalid_environment(std::string_view variable, std::string_view value
 std::vector<std::string_view> split_list(std::string_view variable, std::string_view value, char separator,
                                          std::string_view remedy) {
   if (value.empty()) {
-    throw_invalid_environment(variable, value, fmt::format("it is set and empty; unset it, or {}", remedy));
+    throw_invalid_environment(variable, value, fmt::format("it is set but empty; unset it, or {}", remedy));
   }
   std::vector<std::string_view> elements;
   for (std::size_t begin = 0; begin <= value.size();) {
@@ -53,11 +53,12 @@ long environment_number(const char* name, long fallback, long least, long greate
   const auto [rest, error] = std::from_chars(value->data(), end, number);
   if (error == std::errc::invalid_argument || rest != end) {
     detail::throw_invalid_environment(
-        name, *value, fmt::format("it is not a whole number; give one from {} to {}, or unset it", least, greatest));
+        name, *value,
+        fmt::format("it is not a whole number; set it to a number from {} to {}, or unset it", least, greatest));
   }
   if (error == std::errc::result_out_of_range || number < least || number > greatest) {
     detail::throw_invalid_environment(name, *value,
-                                      fmt::format("it is out of range; give a number from {} to {}", least, greatest));
+                                      fmt::format("it is out of range; set it to a number from {} to {}", least, greatest));
   }
   return number;
 }
@@ -66,8 +67,8 @@ std::optional<std::string> environment_path(const char* name) {
   std::optional<std::string> value = environment(name);
   if (value && !value->starts_with('/')) {
     detail::throw_invalid_environment(name, *value,
-                                      value->empty() ? "it is set and empty; unset it, or give an absolute path"
-                                                     : "it is not an absolute path; give one that starts with '/'");
+                                      value->empty() ? "it is set but empty; unset it, or set it to an absolute path"
+                                                     : "it is not an absolute path; set it to a path that starts with '/'");
   }
   return value;
 }

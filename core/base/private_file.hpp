@@ -29,18 +29,16 @@ std::vector<std::byte> read_private_file(const std::string& file, std::uint64_t 
   struct stat status {};
   if (!in || ::fstat(in.number(), &status) != 0)
     fail(Errc::backend_failure, "'" + file + "' cannot be read: " + std::generic_category().message(errno));
-  if (!S_ISREG(status.st_mode)) fail(Errc::invalid_image, "'" + file + "' is no file of bytes");
+  if (!S_ISREG(status.st_mode)) fail(Errc::invalid_image, "'" + file + "' is not a regular file");
   if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & 022U) != 0) {
-    fail(Errc::invalid_image,
-         fmt::format("'{}' can be changed by others (owner {}, mode {:o}), and code would be loaded from it; make it your "
-                     "own, and chmod 600",
-                     file, status.st_uid, status.st_mode & 07777U));
+    fail(Errc::invalid_image, fmt::format("'{}' can be changed by others (owner {}, mode {:o}), so code is not loaded from "
+                                          "it; use a file of your own, with mode 600",
+                                          file, status.st_uid, status.st_mode & 07777U));
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > limit)
-    fail(Errc::invalid_image, fmt::format("'{}' has {} bytes, and {} has at most {}", file, size, what, limit));
+  if (size > limit) fail(Errc::invalid_image, fmt::format("'{}' has {} bytes; {} has at most {}", file, size, what, limit));
   std::vector<std::byte> bytes(size);
-  if (!in.read(bytes.data(), bytes.size())) fail(Errc::backend_failure, "'" + file + "' cannot be read whole");
+  if (!in.read(bytes.data(), bytes.size())) fail(Errc::backend_failure, "'" + file + "' cannot be read completely");
   return bytes;
 }
 

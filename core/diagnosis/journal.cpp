@@ -78,7 +78,7 @@ Journal::Entry Journal::entry_of(const Operation& operation) {
     case OperationKind::wait_event: {
       const std::lock_guard lock(mutex_);
       const auto found = recorded_on_.find(operation.event);
-      if (found == recorded_on_.end()) return is(Kind::stream, "an event that other code recorded");
+      if (found == recorded_on_.end()) return is(Kind::stream, "an event that other code has recorded");
       const auto& [stream, name] = found->second;
       entry.awaited = stream;
       return is(Kind::stream, fmt::format("{} event{} of {}", name.empty() ? "an" : "the", names::quoted(name),

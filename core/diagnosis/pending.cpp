@@ -46,7 +46,7 @@ std::string text_of(const MemoryOperation& wait) {
       case WaitCondition::geq: return fmt::format("to reach {}", wait.value);
       case WaitCondition::eq: return fmt::format("to be {}", wait.value);
       case WaitCondition::bit_and: return fmt::format("to have a bit of {:#x}", wait.value);
-      case WaitCondition::bit_nor: return fmt::format("to lack a bit where {:#x} lacks one", wait.value);
+      case WaitCondition::bit_nor: return fmt::format("to have a 0 bit where {:#x} also has a 0 bit", wait.value);
     }
     return "";
   };
@@ -60,7 +60,7 @@ std::string text_of(const PendingWork& work) {
   switch (work.kind) {
     case PendingWork::Kind::nothing: return "nothing: all work is done";
     case PendingWork::Kind::unknown:
-      return "work that is not known; set WEIR_JOURNAL=16, and the last 16 operations of each stream are";
+      return "unknown work; with WEIR_JOURNAL=16, Weir records the last 16 operations of each stream";
     case PendingWork::Kind::kernel: return fmt::format("kernel '{}'", work.subject);
     case PendingWork::Kind::memory: return work.subject;
     case PendingWork::Kind::host_function:
@@ -81,7 +81,7 @@ void detail::name_function(PendingWork& work, const StreamKey& stream) {
 
 std::string detail::line_of(const PendingWork& work) {
   std::string text = detail::escaped(text_of(work));  // the text contains names that the program chose
-  if (work.behind != 0) text += fmt::format(", and {} operation{} behind it", work.behind, work.behind == 1 ? "" : "s");
+  if (work.behind != 0) text += fmt::format(", followed by {} operation{}", work.behind, work.behind == 1 ? "" : "s");
   return text;
 }
 

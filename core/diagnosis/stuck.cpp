@@ -92,14 +92,15 @@ std::unique_ptr<Tool> Stuck::make_if_wanted() {
   const std::optional<milliseconds> limit = time_of(*text);
   if (!limit) {
     throw_invalid_environment(stuck_variable, *text,
-                              "it is no time; give a whole number and ms, s or min, such as 30s, or unset it");
+                              "it is not a time; set it to a whole number and ms, s or min, such as 30s, or unset it");
   }
   return std::unique_ptr<Tool>(new Stuck(*limit));
 }
 
 Stuck::Stuck(milliseconds limit) : limit_(limit) {
   listener_ = listen_at(stuck_address(::getpid()));
-  if (listener_ < 0) support::log(support::LogLevel::warn, "weir stuck cannot ask this process: its socket cannot be made");
+  if (listener_ < 0)
+    support::log(support::LogLevel::warn, "`weir stuck` cannot query this process: its socket cannot be created");
   // Close the socket in forked children: they have no thread that would answer, and the address contains the parent's
   // process id.
   static int inherited = -1;
@@ -130,7 +131,7 @@ void Stuck::watch() noexcept {
       if (mark_late_calls())
         tell(STDERR_FILENO, fmt::format("weir stuck: process {} has waited for {} ms", ::getpid(), limit_.count()));
     } catch (const std::exception& error) {
-      support::log(support::LogLevel::error, "what is stuck cannot be told: ", error.what());
+      support::log(support::LogLevel::error, "the report of stuck calls failed: ", error.what());
     }
 }
 
@@ -161,12 +162,12 @@ void Stuck::tell(int file, const std::string& title) const {
       text += fmt::format("  thread {} has been in {} of {} for {:.1f} s\n", call.thread, call.operation->name,
                           object_of(*call.operation), time.count());
     }
-    if (calls_.empty()) text += "  no thread is in a call of Weir's\n";
+    if (calls_.empty()) text += "  no thread is in a call of Weir\n";
   }
   const WaitChains chains;
-  text += chains.streams().empty() ? "  no stream has work that is known\n" : chains.describe();
+  text += chains.streams().empty() ? "  no stream has known work\n" : chains.describe();
   if (chains.all_wait())
-    text += "  no stream can go on by itself: a thread of the program must end this, or another process\n";
+    text += "  no stream can continue by itself: a thread of the program, or another process, must end a wait\n";
   write_text(file, text);
 }
 

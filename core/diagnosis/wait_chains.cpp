@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_told = 64;  // the maximum number of streams in a report
 
-constexpr const char* only_the_program = "what that function waits for only the program knows";
+constexpr const char* only_the_program = "Weir cannot see what that function waits for";
 
 /// The functions that `add_wait_description` has registered.
 struct Descriptions {
@@ -100,7 +100,8 @@ WaitChains::Next WaitChains::next_of(const Awaited& awaited) const {
     if (std::string text = Descriptions::instance().describe(awaited.value->address); !text.empty())
       return {{}, std::move(text)};
   }
-  if (writers.empty()) return {{}, "nothing that was enqueued would write that value, so the host must, or another process"};
+  if (writers.empty())
+    return {{}, "no enqueued operation would write that value, so the host or another process must write it"};
   // One writer suffices to end the wait, so prefer a stream that is not blocked.
   const auto alive =
       std::find_if(writers.begin(), writers.end(), [this](const ValueWriter& w) { return goes_on(w.stream); });
@@ -135,7 +136,7 @@ std::vector<std::string> WaitChains::chain_of(const StreamKey& stream, std::vect
     }
     path.push_back(next.stream);
     at = find(next.stream);
-    const std::string state = at != nullptr ? "is at " + line_of(at->first) : "has no work that is known";
+    const std::string state = at != nullptr ? "is at " + line_of(at->first) : "has no known work";
     lines.push_back(next.line.empty() ? name_of(next.stream) + " " + state : next.line + "; it " + state);
   }
   if (const BusyStream* const last = find(path.back()); path.size() > 1 && last != nullptr && last->calls_program)
@@ -150,7 +151,7 @@ std::string WaitChains::describe() const {
   std::size_t count = 0;
   for (const BusyStream& stream : streams_) {
     if (std::find(told.begin(), told.end(), stream.key) != told.end()) continue;
-    if (++count > most_told) return text + fmt::format("  and others, of {} streams with work\n", streams_.size());
+    if (++count > most_told) return text + fmt::format("  and more: {} streams have work\n", streams_.size());
     text += fmt::format("  {} is at {}\n", name_of(stream.key), line_of(stream.first));
     for (const std::string& line : chain_of(stream.key, &told)) text += "    " + line + '\n';
     if (stream.calls_program) text += fmt::format("    {}\n", only_the_program);

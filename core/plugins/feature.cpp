@@ -63,7 +63,7 @@ constexpr Need needs[] = {
     {Feature::managed_prefetch, Feature::managed_memory},
 };
 
-constexpr std::string_view not_in_backend = "this backend does not have it";
+constexpr std::string_view not_in_backend = "this backend does not support it";
 
 }  // namespace
 
@@ -97,7 +97,7 @@ std::string_view to_string(Support support) noexcept {
 
 FeatureTable::FeatureTable() {
   for (FeatureState& state : states_) state.reason = not_in_backend;
-  states_[feature_count].reason = "there is no such feature; use the enumerators";
+  states_[feature_count].reason = "this value is not a feature; use the enumerators";
 }
 
 void FeatureTable::set(Feature feature, Support support, std::string reason) {
@@ -107,7 +107,7 @@ void FeatureTable::set(Feature feature, Support support, std::string reason) {
   if (support == Support::native) {
     reason.clear();
   } else if (reason.empty()) {
-    reason = support == Support::absent ? not_in_backend : "this backend does it by other means";
+    reason = support == Support::absent ? not_in_backend : "this backend emulates it";
   }
   present_[index] = support != Support::absent;
   states_[index] = {support, std::move(reason)};
@@ -125,8 +125,8 @@ std::bitset<feature_count> parse_disabled_features(std::string_view value) {
       throw_invalid_environment(
           variable, value,
           meant.empty()
-              ? fmt::format("there is no feature '{}'; the features are {}", element, fmt::join(feature_names, ", "))
-              : fmt::format("there is no feature '{}'; did you mean '{}'? `weir info` lists all of them", element, meant));
+              ? fmt::format("'{}' is not a feature; the features are {}", element, fmt::join(feature_names, ", "))
+              : fmt::format("'{}' is not a feature; did you mean '{}'? `weir info` lists all features", element, meant));
     }
     disabled.set(static_cast<std::size_t>(*feature));
   }
@@ -137,13 +137,14 @@ void disable_features(FeatureTable& table, const std::bitset<feature_count>& dis
   const auto is_disabled = [&](Feature feature) { return disabled[static_cast<std::size_t>(feature)]; };
   for (const Feature feature : features) {
     if (is_disabled(feature) && table.supports(feature)) {
-      table.absent(feature, "WEIR_DISABLE_FEATURES lists it; take it out of that variable");
+      table.absent(feature, "it is disabled by WEIR_DISABLE_FEATURES; remove it from that variable");
     }
   }
   for (const auto& [feature, needed] : needs) {
     if (is_disabled(needed) && table.supports(feature)) {
-      table.absent(feature, fmt::format("it needs '{0}', which WEIR_DISABLE_FEATURES lists; take {0} out of that variable",
-                                        to_string(needed)));
+      table.absent(feature,
+                   fmt::format("it needs '{0}', which is disabled by WEIR_DISABLE_FEATURES; remove {0} from that variable",
+                               to_string(needed)));
     }
   }
 }

@@ -60,8 +60,8 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
          split_list(path_variable, *plugin_path, ':', "list absolute folders separated by single colons")) {
       if (!folder.starts_with('/')) {
         throw_invalid_environment(path_variable, *plugin_path,
-                                  fmt::format("'{}' is not an absolute path; plugins are never looked for relative to the "
-                                              "current folder, so give paths that start with '/'",
+                                  fmt::format("'{}' is not an absolute path; plugins are never searched relative to the "
+                                              "current folder, so list paths that start with '/'",
                                               folder));
       }
       add(std::string(folder));
@@ -105,9 +105,10 @@ void* load_plugin(std::string_view name, const std::string& path, PluginNote& no
   if (library == nullptr) {
     const char* const message = ::dlerror();
     attempts.push_back({path, message != nullptr ? message : "the loader gave no reason"});
-    throw_unusable_plugin(name, path,
-           fmt::format("the loader says \"{}\"; install what it lacks, or build the plugin for this machine",
-                       attempts.back().outcome));
+    throw_unusable_plugin(
+        name, path,
+        fmt::format("the loader reports \"{}\"; install the missing library, or build the plugin for this machine",
+                    attempts.back().outcome));
   }
   return library;
 }
@@ -117,9 +118,9 @@ Plugin open_plugin(std::string_view name, const std::string& path, std::vector<L
   void* const library = load_plugin(name, path, note, attempts);
   const auto create = reinterpret_cast<Backend* (*)(PluginContext&)>(::dlsym(library, "weir_create_backend"));
   if (create == nullptr) {
-    attempts.push_back({path, "exports no function weir_create_backend"});
-    throw_unusable_plugin(
-        name, path, "it exports no function weir_create_backend; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
+    attempts.push_back({path, "does not export weir_create_backend"});
+    throw_unusable_plugin(name, path,
+                          "it does not export weir_create_backend; define it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
   attempts.push_back({path, "opened"});
   return {std::move(note.version), create,
@@ -132,7 +133,7 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
   const std::string file_name = fmt::format("{}{}", tool_prefix, name);
   if (!is_backend_name(file_name)) {
     throw Error(Errc::plugin_not_found, "reading WEIR_TOOLS", object,
-                fmt::format("'{}' is not a tool's name, which consists of a-z, 0-9 and _", printable(name)));
+                fmt::format("'{}' is not a valid name of a tool; names consist of a-z, 0-9 and _", printable(name)));
   }
   const std::string path = find_plugin(file_name, folders, attempts);
   if (path.empty()) {
@@ -144,22 +145,21 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
     const std::string_view meant = is_own ? "" : nearest_name(name, own);
     throw Error(
         Errc::plugin_not_found, "reading WEIR_TOOLS", object,
-        fmt::format(
-            "its library libweir_tool_{}.so was not found{}; {}{}", printable(name),
-            meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
-            is_own
-                ? "build Weir with -DWEIR_BUILD_TOOLS=ON, which is off where Weir is a part of another project (Conan: the "
-                  "option tools; vcpkg: the feature tools), or give the folder of its tools in WEIR_PLUGIN_PATH"
-                : fmt::format("Weir's own tools are {}; give the folder of another one in WEIR_PLUGIN_PATH",
-                              fmt::join(own, ", ")),
-            tried));
+        fmt::format("its library libweir_tool_{}.so was not found{}; {}{}", printable(name),
+                    meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
+                    is_own
+                        ? "build Weir with -DWEIR_BUILD_TOOLS=ON, which is off if Weir is part of another project (Conan: "
+                          "the option tools; vcpkg: the feature tools), or set WEIR_PLUGIN_PATH to the folder of its tools"
+                        : fmt::format("Weir's own tools are {}; for another tool, set WEIR_PLUGIN_PATH to its folder",
+                                      fmt::join(own, ", ")),
+                    tried));
   }
   PluginNote note;
   void* const library = load_plugin(file_name, path, note, attempts);
   const auto create = reinterpret_cast<Tool* (*)()>(::dlsym(library, "weir_create_tool"));
   if (create == nullptr) {
     throw_unusable_plugin(file_name, path,
-                          "it exports no function weir_create_tool; write it with WEIR_TOOL from weir/plugin/tool.hpp");
+                          "it does not export weir_create_tool; define it with WEIR_TOOL from weir/plugin/tool.hpp");
   }
   Tool* const tool = create();
   if (tool == nullptr) throw_unusable_plugin(file_name, path, "its factory returned no tool; report this to its author");
@@ -167,21 +167,21 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
 }
 
 std::string handshake_fault(const PluginNote& note, std::string_view name) {
-  const char* const rebuild = "build the plugin with the headers and the options of this Weir";
+  const char* const rebuild = "build the plugin with the headers and options of this Weir";
   if (note.revision != plugin_revision) {
-    return fmt::format("it was built for plugin revision {}, Weir {} has revision {}; {}", note.revision, version(),
+    return fmt::format("it was built for plugin revision {}, but Weir {} has revision {}; {}", note.revision, version(),
                        plugin_revision, rebuild);
   }
   if (note.name.empty() || note.version.empty() || note.build.empty()) {
-    return "its note lacks the name, the version or the build; write it with WEIR_PLUGIN from weir/plugin/plugin.hpp";
+    return "its note lacks the name, the version or the build; define it with WEIR_PLUGIN from weir/plugin/plugin.hpp";
   }
   const std::string build = std::string(plugin_sanitizer) + plugin_fingerprint.data();
   if (note.build != build) {
-    return fmt::format("it was built with '{}', this Weir with '{}'; {}", printable(note.build), build, rebuild);
+    return fmt::format("it was built with '{}', but this Weir with '{}'; {}", printable(note.build), build, rebuild);
   }
   if (name != note.name) {
-    return fmt::format("it calls itself '{}', its file '{}'; give the file the name of the backend", printable(note.name),
-                       name);
+    return fmt::format("its note has the name '{}', but its file the name '{}'; rename the file to the name of the backend",
+                       printable(note.name), name);
   }
   return {};
 }

@@ -37,7 +37,7 @@ void read(std::ifstream& file, std::uint64_t offset, void* to, std::size_t size,
   file.seekg(static_cast<std::streamoff>(offset));
   file.read(static_cast<char*>(to), static_cast<std::streamsize>(size));
   if (!file)
-    throw NoPluginNote(fmt::format("it is cut short: {} should stand at byte {}; copy or build it again", what, offset));
+    throw NoPluginNote(fmt::format("it is truncated: {} should be at byte {}; copy or build it again", what, offset));
 }
 
 template <class T>
@@ -89,28 +89,30 @@ bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
 PluginNote read_plugin_note(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw NoPluginNote("it is not a file; give the plugin's file that name");
+    throw NoPluginNote("it is not a regular file; the plugin's file must have this name");
   }
   // Checks that a range which the loader would map is within the file: accessing a mapped page past the end of a file raises
   // SIGBUS.
   const auto check_end = [size = static_cast<std::uint64_t>(status.st_size)](std::uint64_t offset, std::uint64_t length) {
     if (offset > size || length > size - offset) {
       throw NoPluginNote(
-          fmt::format("it is cut short: it has {} bytes, and its ELF headers describe more; copy or build it again", size));
+          fmt::format("it is truncated: it has {} bytes, but its ELF headers describe more; copy or build it again", size));
     }
   };
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw NoPluginNote(fmt::format("it cannot be read ({}); see who may", std::generic_category().message(errno)));
+  if (!file)
+    throw NoPluginNote(fmt::format("it cannot be read ({}); check its permissions", std::generic_category().message(errno)));
   const auto header = read<Header>(file, 0, "the ELF header");
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     throw NoPluginNote(
-        "it is not an ELF file, so it is not a Weir plugin; build one with WEIR_PLUGIN from weir/plugin/plugin.hpp");
+        "it is not an ELF file, so it is not a Weir plugin; build a plugin with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
   // Compares the class (32 or 64 bits) and the byte order, which follow the magic number.
   if (std::memcmp(header.e_ident + EI_CLASS, __ehdr_start.e_ident + EI_CLASS, 2) != 0 ||
       header.e_machine != __ehdr_start.e_machine) {
-    throw NoPluginNote(fmt::format("it is for another processor (ELF machine {}, this Weir's is {}); build it for this one",
-                                   header.e_machine, __ehdr_start.e_machine));
+    throw NoPluginNote(
+        fmt::format("it is for another processor (ELF machine {}, but this Weir's is {}); build it for this processor",
+                    header.e_machine, __ehdr_start.e_machine));
   }
   if (header.e_type != ET_DYN) throw NoPluginNote("it is an ELF file, but not a shared object; link it with -shared");
   if (header.e_phentsize != sizeof(Segment)) throw NoPluginNote("its ELF header is damaged; copy or build it again");
@@ -131,8 +133,8 @@ PluginNote read_plugin_note(const std::string& path) {
   }
   if (has_note) return found;
   throw NoPluginNote(
-      "it is not a Weir plugin: it has no ELF note of the name \"Weir\" (plugins for Weir before interface revision 6 have "
-      "none either); build it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
+      "it is not a Weir plugin: it has no ELF note named \"Weir\" (neither have plugins for Weir before interface revision "
+      "6); build it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
 }
 
 }  // namespace weir::detail

@@ -20,7 +20,7 @@ namespace {
 constexpr const char* backend_variable = "WEIR_BACKEND";
 
 std::string spelling(std::span<const std::string_view> known) {
-  return fmt::format("give auto, one name, or names separated by single commas (known: {})", fmt::join(known, ", "));
+  return fmt::format("set it to auto, one name, or names separated by single commas (known: {})", fmt::join(known, ", "));
 }
 
 }  // namespace
@@ -45,13 +45,13 @@ Selection parse_selection(const std::optional<std::string>& value, std::span<con
   const std::string remedy = spelling(known);
   for (const std::string_view name : split_list(backend_variable, *value, ',', remedy)) {
     if (name == "auto") {
-      throw_error("'auto' stands alone, not in a list",
-                  fmt::format("write the order out, such as {}", fmt::join(known, ",")));
+      throw_error("'auto' cannot be in a list",
+                  fmt::format("list the backends in order, such as {}", fmt::join(known, ",")));
     }
     if (!is_backend_name(name)) {
       const std::string meant = meant_backend(name, known);
-      throw_error(fmt::format("'{}' is not a backend's name, which has the form [a-z][a-z0-9_]*", escaped(name)),
-             meant.empty() ? remedy : fmt::format("did you mean {}?", meant));
+      throw_error(fmt::format("'{}' is not a valid name of a backend; names have the form [a-z][a-z0-9_]*", escaped(name)),
+                  meant.empty() ? remedy : fmt::format("did you mean {}?", meant));
     }
     if (std::find(selection.names.begin(), selection.names.end(), name) != selection.names.end()) {
       throw_error(fmt::format("'{}' is listed twice", name), remedy);
@@ -86,8 +86,9 @@ DeviceName parse_device_name(std::string_view text, std::span<const std::string_
     const std::string meant = is_backend_name(name.backend) ? "" : meant_backend(name.backend, known);
     throw Error(
         Errc::invalid_argument, "weir::device", "",
-        fmt::format("'{}' does not name a device; {}write a backend's name, or that and an ordinal: 'host', 'cuda:1'",
-                    escaped(text), meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
+        fmt::format(
+            "'{}' is not the name of a device; {}write a backend's name, or its name and an ordinal: 'host', 'cuda:1'",
+            escaped(text), meant.empty() ? "" : fmt::format("did you mean {}? ", meant)));
   }
   return name;
 }

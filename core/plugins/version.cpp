@@ -27,12 +27,12 @@ std::string library_file() {
   std::string cause;
   if (series_of(version) != series_of(WEIR_VERSION) || revision != weir::interface_revision) {
     cause = fmt::format(
-        "the program was built with the headers of Weir {} (interface revision {}), and runs with the library of Weir {} "
+        "the program was built with the headers of Weir {} (interface revision {}), but runs with the library of Weir {} "
         "(revision {}); build the program with this library's headers, or run it with the library that it was built for",
         version_text(version), revision, WEIR_VERSION_STRING, weir::interface_revision);
   } else {
     cause = fmt::format(
-        "the program was built with '{}', the library with '{}'; build both with the same C++ library, the same options for "
+        "the program was built with '{}', but the library with '{}'; build both with the same C++ library, the same options for "
         "it (_GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI) and the same release of Weir",
         fingerprint, weir::abi());
   }

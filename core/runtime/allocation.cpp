@@ -131,7 +131,7 @@ void Allocation::dispose() noexcept {
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, "memory is leaked: ", e.what());
     } catch (...) {
-      support::log(support::LogLevel::error, "memory is leaked: its deleter threw what is no std::exception");
+      support::log(support::LogLevel::error, "memory is leaked: its deleter threw an object that is not a std::exception");
     }
   }
   AllocationPool::instance().give_back(this);
@@ -165,7 +165,7 @@ bool StreamCore::deallocate_async(Stream& stream, const Allocation& allocation) 
           began ? began->id != capture.id : Captures::instance().is_open(stream.device_->backend(), capture.id);
       if (is_fork) return true;
       if (free_now(stream, allocation, capture)) return true;
-      support::log(support::LogLevel::warn, "a free could not be captured: the memory is freed with the graph");
+      support::log(support::LogLevel::warn, "a free could not be captured, so the memory is freed with the graph");
       return true;
     }
   } catch (const std::exception& e) {
@@ -207,10 +207,9 @@ bool StreamCore::defer(Stream& stream, Allocation& allocation) noexcept {
       return true;
     }
   }
-  support::log(
-      support::LogLevel::error,
-      "stream-ordered memory is leaked: a capture forbids to free it, and its stream is closed; close the stream after "
-      "the capture has ended");
+  support::log(support::LogLevel::error,
+               "stream-ordered memory is leaked: a capture forbids freeing it, and its stream is closed; close the stream "
+               "after the capture has ended");
   return false;
 }
 
@@ -238,8 +237,8 @@ void StreamCore::free_deferred(Stream& stream, bool last_chance) noexcept {
     if (!freed && !last_chance && defer(stream, allocation)) continue;
     if (!freed && last_chance) {
       support::log(support::LogLevel::error,
-                   "stream-ordered memory is leaked: a capture forbids to free it, and its stream ends; let the capture end "
-                   "first");
+                   "stream-ordered memory is leaked: a capture forbids freeing it, and its stream is being destroyed; end "
+                   "the capture first");
     }
     AllocationPool::instance().give_back(&allocation);
   }
@@ -333,15 +332,14 @@ InterprocessHandle Device::interprocess_handle(const Allocation& allocation) con
   call.require(Feature::interprocess_memory);
   call.check_device(allocation.device(), "the memory");
   if (allocation.kind() != MemoryKind::device || allocation.stream() != nullptr || allocation.data() == nullptr) {
-    call.throw_error(Errc::invalid_argument,
-                     "only device memory that was allocated at once can be shared; use Device::allocate");
+    call.throw_error(Errc::invalid_argument, "only device memory of Device::allocate can be shared with other processes");
   }
   // A driver's handle is for a whole block of memory, but memory of other code may be only a part of a block.
   if (allocation.deleter_) {
     call.throw_error(
         Errc::invalid_argument,
-        "Weir did not allocate the memory (Device::adopt_memory, open_allocation), and a driver's handle names the whole "
-        "block that an address is in; share memory of Device::allocate, or let the code that allocated it share it");
+        "Weir did not allocate this memory (Device::adopt_memory, open_allocation), and a driver's handle would share the "
+        "whole block that contains it; share memory of Device::allocate, or share it with the code that allocated it");
   }
   return impl(*this).do_interprocess_handle(allocation);
 }
@@ -364,7 +362,7 @@ void throw_bad_subspan(std::size_t offset, std::size_t count, std::size_t size) 
 
 void throw_not_host_accessible(const Allocation* allocation) {
   throw Error(Errc::invalid_argument, "Buffer::host", allocation != nullptr ? allocation->device().describe() : "",
-              "the host cannot address device memory; copy it, or allocate MemoryKind::pinned or managed");
+              "the host cannot access device memory; copy it, or allocate MemoryKind::pinned or managed");
 }
 
 }  // namespace detail
@@ -385,7 +383,7 @@ Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
   const Call call(*this, "Device::register_host");
   call.require(Feature::host_registration);
   call.check_bytes(bytes);
-  if (data == nullptr || bytes == 0) call.throw_error(Errc::invalid_argument, "there is nothing to pin");
+  if (data == nullptr || bytes == 0) call.throw_error(Errc::invalid_argument, "the address is null or the size is 0");
   call.check_unsafe();
   void* device_pointer = nullptr;
   perform(

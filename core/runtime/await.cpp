@@ -138,7 +138,7 @@ class Completions {
       try {
         over.function(std::move(error));
       } catch (const std::exception& e) {
-        support::log(support::LogLevel::error, "a function that was called when work was done threw: ", e.what());
+        support::log(support::LogLevel::error, "a function passed to when_done threw: ", e.what());
       } catch (...) {
         support::log(support::LogLevel::error, "a function that was called when work was done threw");
       }

@@ -68,9 +68,9 @@ class Call {
   template <class E>
   void check_enumerator(const char* type, E value, E last) const {
     if (value > last) [[unlikely]] {
-      throw_error(Errc::invalid_argument, "there is no " + std::string(type) + " of value " +
-                                         std::to_string(static_cast<std::underlying_type_t<E>>(value)) +
-                                         "; use the enumerators");
+      throw_error(Errc::invalid_argument, "this value is not a " + std::string(type) + " of value " +
+                                              std::to_string(static_cast<std::underlying_type_t<E>>(value)) +
+                                              "; use the enumerators");
     }
   }
   /// Throws `capture_unsupported` if the mode of an open capture does not allow the calling thread to make unsafe calls on

@@ -294,12 +294,13 @@ void JoinCapture::done() noexcept {
 void throw_continued_graph(const char* operation, const std::string& object, const Graph& graph) {
   throw Error(Errc::capture_unsupported, operation, object,
               "a capture continues " + graph.describe() +
-                  " and changes it; end that capture first, or use a clone made before it; the capture goes on");
+                  " and changes it; end that capture first, or use a clone that was made before; the capture continues");
 }
 
 void throw_device_captures(const char* operation, const Device& device) {
-  throw Error(Errc::capture_unsupported, operation, device.describe(),
-              "a stream of this device is capturing, so there is nothing to wait for; the capture goes on");
+  throw Error(
+      Errc::capture_unsupported, operation, device.describe(),
+      "a stream of this device is capturing, so its work does not run and cannot be waited for; the capture continues");
 }
 
 void throw_unsafe_call(const char* operation, const std::string& object, const OpenCapture& capture) {
@@ -308,7 +309,7 @@ void throw_unsafe_call(const char* operation, const std::string& object, const O
               "a capture in mode '" + std::string(to_string(capture.mode)) + "' is open on " +
                   (origin.thread != 0 ? origin.device->describe() + " per-thread default stream"
                                       : support::label_of({origin.device, origin.handle, 0})) +
-                  ", and the driver may have to synchronize for this call; make it before or after the capture, or capture "
+                  ", and the driver may have to synchronize for this call; call it before or after the capture, or capture "
                   "in mode 'relaxed'");
 }
 
@@ -325,21 +326,22 @@ std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<vo
 
 std::string_view capture_refusal(Errc code) noexcept {
   switch (code) {
-    case Errc::already_capturing: return "the stream is capturing already; that capture goes on";
+    case Errc::already_capturing: return "the stream is already capturing; that capture continues";
     case Errc::not_capturing: return "the stream is not capturing";
     case Errc::capture_unmatched:
-      return "another stream began the capture that this stream is in; end it there, after that stream has waited for this "
-             "one; the capture goes on";
+      return "another stream began the capture that this stream is in; end it on that stream, after that stream has waited "
+             "for this one; the capture continues";
     case Errc::capture_unjoined:
-      return "a stream that was drawn into the capture did work that the origin did not wait for; let the origin wait for "
-             "it (Stream::wait) before the end; the capture is dropped";
+      return "a stream that joined the capture has work that the first stream did not wait for; call Stream::wait on the "
+             "first stream before the end; the capture is dropped";
     case Errc::capture_isolation:
-      return "the stream is capturing and would wait for work outside the capture, which is done only once; wait before the "
-             "capture begins, or use wait_external; the capture goes on";
+      return "the stream is capturing and would wait for work outside the capture, which runs only once; wait before the "
+             "capture begins, or use wait_external; the capture continues";
     case Errc::capture_merge:
-      return "both sides are capturing, and not into the same graph; end one capture first; both captures go on";
+      return "both streams are capturing, but not in the same capture; end one capture first; both captures continue";
     case Errc::captured_event:
-      return "the event was recorded in a capture that has ended, so it stands for no point of any stream; record it again";
+      return "the event was recorded in a capture that has ended, so it is no longer a point in the order of a stream; "
+             "record it again";
     default: return to_string(code);
   }
 }

@@ -31,35 +31,36 @@ void check_options(const CompileOptions& options, const char* operation, const s
     throw Error(Errc::invalid_argument, operation, object, detail);
   };
   if (options.cxx_standard != 14 && options.cxx_standard != 17 && options.cxx_standard != 20) {
-    throw_error("C++" + std::to_string(options.cxx_standard) + " is not known to every compiler; use 14, 17 or 20");
+    throw_error("C++" + std::to_string(options.cxx_standard) + " is not supported by all compilers; use 14, 17 or 20");
   }
   for (const auto& [name, value] : options.defines) {
     if (!is_macro(name)) {
-      throw_error("'" + name + "' in `defines` is no macro's name; give an identifier, with its parameters in "
-                          "parentheses if it has any, and what it stands for as the value");
+      throw_error("'" + name +
+                  "' in `defines` is not a macro's name; the name is an identifier, with parameters in parentheses if it "
+                  "has any, and the value is its replacement");
     }
     if (value.find_first_of(std::string_view("\n\r\0", 3)) != std::string::npos) {
-      throw_error("the value of the macro '" + name + "' has more than one line; a macro has one");
+      throw_error("the value of the macro '" + name + "' has more than one line; a macro has one line");
     }
   }
   for (const std::string& kernel : options.kernels) {
     if (kernel.find_first_not_of(' ') == kernel.npos ||
         kernel.find_first_of(std::string_view("\n\r\0;", 4)) != kernel.npos) {
-      throw_error("'" + kernel +
-                  "' in `kernels` is no kernel's name; write it as it would stand in a launch: blur<float, 3>");
+      throw_error("'" + kernel + "' in `kernels` is not a kernel's name; write it as in a launch: blur<float, 3>");
     }
   }
   for (const std::string& folder : options.include_directories) {
     if (!folder.starts_with('/')) {
       throw_error("the include directory '" + folder +
-             "' is not an absolute path; what it names would depend on the folder that the program runs in");
+                  "' is not an absolute path; a relative path would depend on the current folder of the program");
     }
   }
   for (const auto& [name, text] : options.headers) {
     if (name.empty() || name[0] == '/' || name.back() == '/' ||
         name.find_first_of(std::string_view("\n\r\0\"<>", 6)) != name.npos) {
-      throw_error("'" + name +
-             "' in `headers` is no name that an #include can have; give a relative path, as it stands between the quotes");
+      throw_error(
+          "'" + name +
+          "' in `headers` is not a name for an #include; use a relative path, as between the quotes of the #include");
     }
   }
 }

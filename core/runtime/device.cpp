@@ -96,14 +96,15 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
 PartitionPtr Device::partition(const PartitionOptions& options) {
   const Call call(*this, "Device::partition");
   call.require(Feature::partitions);
-  if (options.compute_units == 0) call.throw_error(Errc::invalid_argument, "a partition of 0 compute units; give 1 or more");
+  if (options.compute_units == 0)
+    call.throw_error(Errc::invalid_argument, "a partition cannot have 0 compute units; request 1 or more");
   return impl(*this).do_partition(options.compute_units);
 }
 
 void DeviceImpl::throw_too_few_units(std::uint32_t compute_units, std::uint32_t left) const {
   throw Error(Errc::invalid_argument, "Device::partition", describe(),
-              std::to_string(compute_units) + " compute units, and " + std::to_string(left) + " of " +
-                  std::to_string(properties().multiprocessor_count) + " can be split off; drop another partition first");
+              std::to_string(compute_units) + " compute units were requested, but " + std::to_string(left) + " of " +
+                  std::to_string(properties().multiprocessor_count) + " are free; destroy another partition first");
 }
 
 StreamPtr Partition::create_stream(const StreamOptions& options) {
@@ -111,8 +112,8 @@ StreamPtr Partition::create_stream(const StreamOptions& options) {
   const int priority = checked_priority(call, device_, options);
   if (options.blocking) {
     call.throw_error(Errc::invalid_argument,
-                     "a blocking stream: drivers have only non-blocking ones in a partition; let it wait "
-                     "for the default stream where it must");
+                     "drivers support only non-blocking streams in a partition; set StreamOptions::blocking to false, and "
+                     "call Stream::wait where the stream must wait for the default stream");
   }
   return perform(device_, OperationKind::create_stream, call.operation(), [](ToolNotice&) {},
                  [&] { return impl(*this).do_create_stream(priority); });
@@ -152,7 +153,8 @@ StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr
   StreamPtr stream = impl(*this).do_wrap_stream(handle, ownership, std::move(keep_alive));
   const bool is_default = stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
   if (ownership == Ownership::adopt && is_default) {
-    call.throw_error(Errc::invalid_argument, "the handle is a default stream, which nobody owns; borrow it");
+    call.throw_error(Errc::invalid_argument,
+                     "the handle is a default stream, which has no owner; wrap it with Ownership::borrow");
   }
   return stream;
 }
@@ -163,8 +165,7 @@ EventPtr Device::create_event(const EventOptions& options) {
   const Call call(*this, "Device::create_event");
   if (options.interprocess) {
     call.require(Feature::interprocess_events);
-    if (options.timing)
-      call.throw_error(Errc::invalid_argument, "an event cannot both keep time and be shared between processes");
+    if (options.timing) call.throw_error(Errc::invalid_argument, "an event cannot have both `timing` and `interprocess`");
   }
   if (options.timing) call.require(Feature::event_timing);
   if (options.blocking_sync) call.require(Feature::blocking_sync_events);
@@ -224,12 +225,11 @@ void Device::enable_peer_access(const Device& peer) {
   const Call call(*this, "Device::enable_peer_access");
   call.require(Feature::peer_access);
   if (&peer == this) {
-    call.throw_error(Errc::invalid_argument,
-                "a device is no peer of itself, and addresses its own memory without being enabled to");
+    call.throw_error(Errc::invalid_argument, "a device always has access to its own memory, so do not enable it");
   }
   if (!can_access_peer(peer)) {
-    call.throw_error(Errc::unsupported,
-                "it cannot address the memory of " + peer.describe() + "; copies between the two work all the same");
+    call.throw_error(Errc::unsupported, "it cannot access the memory of " + peer.describe() +
+                                            "; copies between the two devices work nevertheless");
   }
   call.check_unsafe();
   perform(*this, OperationKind::enable_peer_access, call.operation(), [&](ToolNotice& notice) { notice->peer = &peer; },
@@ -304,7 +304,7 @@ ModulePtr Device::load(const KernelBundle& bundle) {
       return module;
     } catch (const Error& error) {
       if (error.errc() != Errc::invalid_image) throw;
-      refusals += fmt::format("; the image for {} does not load: {}", candidate.image->architecture, error.detail());
+      refusals += fmt::format("; the image for {} cannot be loaded: {}", candidate.image->architecture, error.detail());
     }
   }
   if (bundle.source() && supports(Feature::runtime_compilation)) {
@@ -317,11 +317,11 @@ ModulePtr Device::load(const KernelBundle& bundle) {
   }
   call.throw_error(
       Errc::invalid_image,
-      fmt::format("no image of the kernels '{}' fits: there are {}, and this device is {} {}{}; {}; add an image for it in "
-                  "weir_add_kernels",
+      fmt::format("no image of the kernels '{}' fits: the bundle has {}, but this device is {} {}{}; {}; add an image for "
+                  "this device in weir_add_kernels",
                   bundle.name(), images.empty() ? "none" : images, backend, properties_.architecture, refusals,
                   bundle.source() ? "their source cannot be compiled here: " + feature(Feature::runtime_compilation).reason
-                                  : std::string("the bundle carries no source")));
+                                  : std::string("the bundle does not contain the source")));
 }
 
 void detail::check_device_wait(const Call<Device>& call) {

@@ -33,7 +33,7 @@ CodeText text_of(Errc code) noexcept {
     case Errc::called_from_host_function:
       return {"called_from_host_function", "a host function may not call Weir", errc::operation_not_permitted};
     case Errc::forked_process:
-      return {"forked_process", "the backends were opened before fork()", errc::operation_not_permitted};
+      return {"forked_process", "the backend was opened before fork()", errc::operation_not_permitted};
     case Errc::capture_unsupported: return {"capture_unsupported", "not allowed while capturing"};
     case Errc::capture_invalidated: return {"capture_invalidated", "an earlier error invalidated the capture"};
     case Errc::capture_merge: return {"capture_merge", "would join two separate captures"};
@@ -52,7 +52,7 @@ CodeText text_of(Errc code) noexcept {
     case Errc::pool_exhausted:
       return {"pool_exhausted", "all slots of the pool are leased", errc::resource_unavailable_try_again};
     case Errc::compilation_failed: return {"compilation_failed", "the source did not compile"};
-    case Errc::compiler_not_found: return {"compiler_not_found", "there is no compiler", errc::no_such_file_or_directory};
+    case Errc::compiler_not_found: return {"compiler_not_found", "no compiler was found", errc::no_such_file_or_directory};
     case Errc::invalid_image:
       return {"invalid_image", "the module image is not for this device", errc::executable_format_error};
     case Errc::kernel_not_found: return {"kernel_not_found", "the module has no kernel of that name"};
@@ -68,7 +68,7 @@ CodeText text_of(Errc code) noexcept {
     case Errc::driver_not_found:
       return {"driver_not_found", "the driver library could not be opened", errc::no_such_file_or_directory};
     case Errc::driver_too_old: return {"driver_too_old", "the driver lacks a function that Weir needs"};
-    case Errc::no_device: return {"no_device", "the driver shows no device", errc::no_such_device};
+    case Errc::no_device: return {"no_device", "the driver reports no device", errc::no_such_device};
     case Errc::driver_failed: return {"driver_failed", "the driver did not start"};
     case Errc::device_fault: return {"device_fault", "work on the device failed", errc::io_error};
     case Errc::backend_failure: return {"backend_failure", "the driver reported an error"};

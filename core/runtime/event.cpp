@@ -21,8 +21,8 @@ namespace {
 [[noreturn, gnu::cold, gnu::noinline]] void throw_captured_event(const Event& event, const char* operation) {
   Call(event, operation)
       .throw_error(Errc::captured_event,
-              "the event was last recorded in a capture, so it stands for a node of a graph and never completes by itself; "
-              "use Stream::record_external for an event that launches of the graph record");
+                   "the event was last recorded in a capture, so it is a node of a graph and never completes by itself; use "
+                   "Stream::record_external for an event that launches of the graph record");
 }
 
 }  // namespace
@@ -53,12 +53,12 @@ std::chrono::duration<double, std::milli> Event::elapsed_since(EventRef begin) c
   const Event& start = call.not_null(begin, "the start event");
   if (&start.device_ != &device_) {
     call.throw_error(Errc::wrong_device,
-                "the start event is of " + start.device_.describe() + ", and two devices share no clock");
+                     "the start event is of " + start.device_.describe() + ", and different devices have different clocks");
   }
   const auto side = [&](bool mine) { return mine ? "the end event" : "the start event"; };
   if (!start.options_.timing || !options_.timing) {
-    call.throw_error(Errc::timing_disabled,
-                std::string(side(!options_.timing)) + " keeps no time; make it with EventOptions{.timing = true}");
+    call.throw_error(Errc::timing_disabled, std::string(side(!options_.timing)) +
+                                                " does not record the time; create it with EventOptions{.timing = true}");
   }
   if (!start.is_recorded() || !is_recorded()) {
     call.throw_error(Errc::not_recorded, std::string(side(!is_recorded())) + " was never recorded");
@@ -72,7 +72,7 @@ InterprocessHandle Event::interprocess_handle() const {
   const Call call(*this, "Event::interprocess_handle");
   if (!options_.interprocess) {
     call.throw_error(Errc::invalid_argument,
-                "the event was not made to be shared; make it with EventOptions{.interprocess = true}");
+                     "the event cannot be shared with other processes; create it with EventOptions{.interprocess = true}");
   }
   return impl(*this).do_interprocess_handle();
 }

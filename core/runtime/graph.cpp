@@ -135,10 +135,9 @@ GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
 }
 
 void support::throw_second_owner_of_memory(const char* operation, const std::string& object) {
-  throw Error(
-      Errc::unsupported, operation, object,
-      "the graph allocates memory, whose addresses its nodes hold, so that a second one would use the same; allocate "
-      "outside the capture, or capture the work again");
+  throw Error(Errc::unsupported, operation, object,
+              "the graph allocates memory, and its nodes contain the addresses, so a copy would use the same memory; "
+              "allocate outside the capture, or capture the work again");
 }
 
 // --- The record of a portable capture ---------------------------------------------------------------------------------
@@ -179,7 +178,7 @@ Stream& not_null(const GraphExec& exec, const char* operation, StreamRef stream)
 [[gnu::always_inline]] inline void check_stream(const GraphExec& exec, const StreamCall& call) {
   if (&call.device() != &exec.device()) [[unlikely]] {
     throw Error(Errc::wrong_device, call.operation(), exec.describe(),
-                "the stream is of " + call.device().describe() + "; a graph runs on the device it was captured on");
+                "the stream is of " + call.device().describe() + "; a graph runs on the device on which it was captured");
   }
 }
 
@@ -196,8 +195,8 @@ struct LaunchGraph {
     call.require(Feature::graph_child_nodes);
     if (changed.load(std::memory_order_relaxed)) {
       throw Error(Errc::unsupported, call.operation(), exec.describe(),
-                  "GraphExec::apply has changed it, and a node of another graph would be what it was instantiated from; "
-                  "launch it outside captures, or capture the work anew");
+                  "GraphExec::apply has changed it, but as a node of another graph it would be unchanged; launch it outside "
+                  "captures, or capture the work again");
     }
   }
   void describe(ToolNotice& notice) const { notice->exec = &exec; }
@@ -248,18 +247,20 @@ void GraphExec::apply(const GraphChanges& changes) {
   for (const NodeChange& change : changes.changes()) {
     if (change.kind == NodeChange::Kind::kernel) {
       if (change.config.has_attributes()) {
-        call.throw_error(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
-                                                ": a kernel keeps the attributes that it was captured with (cooperative, "
-                                                "cluster, …); leave them out");
+        call.throw_error(
+            Errc::invalid_argument,
+            "node " + std::to_string(change.node.index) +
+                ": a kernel keeps the attributes with which it was captured (cooperative, cluster, …); leave them out");
       }
       if (!is_possible_launch(device_, *change.kernel, change.config, change.parameters)) [[unlikely]]
         throw_impossible_launch(device_, call.operation(), describe(), *change.kernel, change.config, change.parameters);
     } else if (change.kind == NodeChange::Kind::copy || change.kind == NodeChange::Kind::fill) {
       if (change.count == 0 || change.destination == nullptr ||
           (change.kind == NodeChange::Kind::copy && change.source == nullptr)) {
-        call.throw_error(Errc::invalid_argument, "node " + std::to_string(change.node.index) +
-                                                ": a node cannot copy or fill no elements, or at a null address; "
-                                                "disable it");
+        call.throw_error(
+            Errc::invalid_argument,
+            "node " + std::to_string(change.node.index) +
+                ": a copy or fill of no elements, or at a null address, is not possible; disable the node instead");
       }
     }
   }

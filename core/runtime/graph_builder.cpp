@@ -21,7 +21,7 @@ GraphBuilder::~GraphBuilder() {
 }
 
 StreamPtr GraphBuilder::begin_node(std::span<const GraphNode> after) {
-  if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the graph is finished; make a new builder");
+  if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the graph is finished; create a new builder");
   stream_->set_capture_dependencies(after);
   return stream_;
 }
@@ -29,21 +29,21 @@ StreamPtr GraphBuilder::begin_node(std::span<const GraphNode> after) {
 GraphNode GraphBuilder::end_node(std::span<const GraphNode> after) const {
   if (!stream_) {
     throw Error(Errc::invalid_argument, "GraphBuilder::add", "",
-                "the function finished the graph, so there is no new node; call finish behind add");
+                "the function has called `finish`, so there is no new node; call `finish` after `add`");
   }
   const GraphNode node = stream_->last_captured_node();
   if (std::find(after.begin(), after.end(), node) != after.end())
-    throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the function submits nothing, so there is no new node");
+    throw Error(Errc::invalid_argument, "GraphBuilder::add", "", "the function submitted nothing, so there is no new node");
   return node;
 }
 
 GraphPtr GraphBuilder::finish() {
-  if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::finish", "", "the graph is finished already");
+  if (!stream_) throw Error(Errc::invalid_argument, "GraphBuilder::finish", "", "the graph is already finished");
   const CaptureInfo capture = stream_->capture_info();
   if (capture.status == CaptureStatus::none) {
-    throw Error(
-        Errc::not_capturing, "GraphBuilder::finish", stream_->describe(),
-        "a function of GraphBuilder::add ended the capture, and the graph with it; let the functions only submit work");
+    throw Error(Errc::not_capturing, "GraphBuilder::finish", stream_->describe(),
+                "a function passed to GraphBuilder::add ended the capture, so the graph is lost; such functions may only "
+                "submit work");
   }
   // The capture was invalidated: `end_capture` throws that error.
   if (!capture.graph) return std::exchange(stream_, nullptr)->end_capture();

@@ -30,7 +30,7 @@ void support::throw_impossible_change(const std::string& object, const NodeChang
     case NodeChange::Kind::disable:
       throw_error(node + " is a " + std::string(to_string(*kind)) + "; only kernels, copies and fills can be disabled");
   }
-  throw_error(node + " is a " + std::string(to_string(*kind)) + ", and the change is of a " + std::string(wanted));
+  throw_error(node + " is a " + std::string(to_string(*kind)) + ", but the change is for a " + std::string(wanted));
   __builtin_unreachable();
 }
 
@@ -72,7 +72,7 @@ void GraphChanges::launch_raw(GraphNode node, KernelRef kernel, const LaunchConf
                               std::span<const Parameter> parameters, std::span<const MemoryAccess> accesses) {
   if (arguments.size() != parameters.size() || std::ranges::count(arguments, nullptr) != 0) {
     throw Error(Errc::invalid_argument, "GraphChanges::launch_raw", "",
-                "each argument has an address, which is not null, and a size");
+                "each argument needs a size and an address that is not null");
   }
   std::vector<Slot> values;
   for (std::size_t i = 0; i < parameters.size(); ++i) {

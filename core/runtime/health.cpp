@@ -64,8 +64,8 @@ void HealthCore::poison(const Device& device, const Error& error) {
 void HealthCore::throw_poisoned(const Device& device, const char* operation, const std::string& object) {
   const Error& first = *device.poison_.load(std::memory_order_acquire)->error;
   throw Error(first.errc(), operation, object,
-              fmt::format("the device is poisoned since {} on {} failed: {}; host memory and other backends go on; "
-                          "Device::health tells the suspects, and whether another device is lost, too",
+              fmt::format("the device has been poisoned since {} on {} failed: {}; host memory and other backends remain "
+                          "usable; Device::health lists the suspects, and reports whether another device is lost, too",
                           first.operation(), first.object(), first.detail()),
               first.native());
 }

@@ -47,19 +47,19 @@ void throw_impossible_launch(const Device& device, const char* operation, const 
     throw_error(Errc::wrong_device, "it is loaded on " + kernel.device().describe() + "; load the module on this device");
   }
   if (!block_fits(config.block, limits)) {
-    throw_error(Errc::invalid_argument, "blocks of " + to_string(config.block) + " threads; the device takes up to " +
-                                            to_string(limits.max_block) + " and " +
-                                            std::to_string(limits.max_threads_per_block) + " in all");
+    throw_error(Errc::invalid_argument,
+                "blocks of " + to_string(config.block) + " threads are too large; the device supports up to " +
+                    to_string(limits.max_block) + " and " + std::to_string(limits.max_threads_per_block) + " in all");
   }
   if (!within(config.grid, limits.max_grid)) {
-    throw_error(Errc::invalid_argument,
-                "a grid of " + to_string(config.grid) + " blocks; the device takes up to " + to_string(limits.max_grid));
+    throw_error(Errc::invalid_argument, "a grid of " + to_string(config.grid) +
+                                            " blocks is too large; the device supports up to " + to_string(limits.max_grid));
   }
   if (config.shared_memory_bytes != 0) {
     require(Feature::block_cooperation);
     if (config.shared_memory_bytes > limits.shared_memory_per_block_optin) {
       throw_error(Errc::invalid_argument, std::to_string(config.shared_memory_bytes) +
-                                              " bytes of shared memory; a block has at most " +
+                                              " bytes of dynamic shared memory are too many; a block has at most " +
                                               std::to_string(limits.shared_memory_per_block_optin));
     }
   }
@@ -70,7 +70,8 @@ void throw_impossible_launch(const Device& device, const char* operation, const 
     require(Feature::cluster_launch);
     if (!divides(config.cluster, config.grid)) {
       throw_error(Errc::invalid_argument, "clusters of " + to_string(config.cluster) + " blocks in a grid of " +
-                                              to_string(config.grid) + " blocks; give extents that divide the grid's");
+                                              to_string(config.grid) +
+                                              " blocks do not fit; use extents that divide the grid's extents");
     }
   }
   const auto argument = [&](std::size_t i) {  // numbered from 1 in messages
@@ -83,17 +84,17 @@ void throw_impossible_launch(const Device& device, const char* operation, const 
   }
   for (std::size_t i = 0; i < parameters.size() && kernel.has_parameter_sizes(); ++i) {
     if (parameters[i].size == expected[i].size) continue;
-    throw_error(Errc::invalid_argument, argument(i) + " takes " + std::to_string(expected[i].size) + " bytes, and one of " +
+    throw_error(Errc::invalid_argument, argument(i) + " takes " + std::to_string(expected[i].size) + " bytes, but one of " +
                                             std::to_string(parameters[i].size) +
-                                            " was given; pass the parameter's own type");
+                                            " was passed; pass the parameter's own type");
   }
   std::size_t i = 0;
   while (!contradict(parameters[i].kind, expected[i].kind)) ++i;
   const bool floating = expected[i].kind == ParameterKind::floating;
   throw Error(Errc::invalid_argument, operation, object,
               "kernel '" + kernel.name() + "': " + argument(i) + " is " +
-                  (floating ? "a floating-point number" : "no floating-point number") + " to the kernel, and " +
-                  (floating ? "another value" : "one") + " was given; pass the parameter's own type");
+                  (floating ? "a floating-point number" : "not a floating-point number") + " in the kernel, but " +
+                  (floating ? "another value" : "one") + " was passed; pass the parameter's own type");
 }
 
 }  // namespace weir::detail

@@ -69,7 +69,8 @@ bool Reclaimer::start() {
       const support::SignalsBlocked no_signals;
       thread_ = std::make_unique<std::thread>([this] { thread_main(); });
     } catch (const std::exception& e) {
-      support::log(support::LogLevel::error, "what cannot end yet is leaked, for lack of a thread: ", e.what());
+      support::log(support::LogLevel::error,
+                   "objects that cannot be destroyed yet are leaked, because no thread could be started: ", e.what());
       return false;
     }
     stop_at_exit();

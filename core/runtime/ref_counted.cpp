@@ -20,14 +20,13 @@ std::uint64_t new_thread_token() noexcept {
 void check_calls_allowed(const char* operation) {
   if (forked()) {
     throw Error(Errc::forked_process, operation, "",
-                "this process was forked from one that had opened Weir, and drivers do not survive a fork; open Weir in the "
-                "child only, or start the child with exec");
+                "this process was forked from one that had opened Weir, and drivers do not survive a fork; use Weir only in "
+                "the child, or start the child with exec");
   }
   if (!thread_state.in_host_function) return;
-  throw Error(
-      Errc::called_from_host_function, operation, "",
-      "a host function or callback may not call Weir, since drivers deadlock on it; hand the work to another thread, "
-      "or enqueue it behind the host function");
+  throw Error(Errc::called_from_host_function, operation, "",
+              "a host function or callback must not call Weir, because drivers would deadlock; pass the work to another "
+              "thread, or enqueue it after the host function");
 }
 
 }  // namespace detail

@@ -120,15 +120,15 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
   };
   if (!detail::can_load_plugins()) {
     throw Error(is_known(name) ? Errc::plugin_not_found : Errc::backend_unknown, "", "",
-                fmt::format("it is not built into this Weir, a static library, which loads no plugins; build Weir with the "
-                            "backend '{}', or as a shared library",
+                fmt::format("it is not built into this Weir, a static library, which cannot load plugins; build Weir with "
+                            "the backend '{}', or as a shared library",
                             name));
   }
   for (const Recipe& recipe : recipes) {
     if (recipe.name != name) continue;
     throw Error(Errc::plugin_not_found, "", "",
-                fmt::format("its plugin libweir_{}.so was not found; build Weir with -D{}=ON and {}, or give the plugin's "
-                            "folder in WEIR_PLUGIN_PATH",
+                fmt::format("its plugin libweir_{}.so was not found; build Weir with -D{}=ON and {}, or set "
+                            "WEIR_PLUGIN_PATH to the plugin's folder",
                             name, recipe.option, recipe.needs));
   }
   // The caller appends the attempted paths to the error's text, so put the suggestion at its beginning.
@@ -142,7 +142,7 @@ std::span<const LoadAttempt> attempts_at_fault(const BackendInfo& info, Errc cod
   throw Error(Errc::backend_unknown, "", "",
               fmt::format("there is no backend '{}'{}: the known ones are {}, and no plugin libweir_{}.so was found; {}",
                           name, meant.empty() ? "" : fmt::format(" (did you mean {}?)", meant), fmt::join(known, ", "), name,
-                          "use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
+                          "use a known name, or set WEIR_PLUGIN_PATH to the plugin's folder"));
 }
 
 // Calls the plugin's factory, and converts every failure to an `Error` without operation and object, which the registry
@@ -164,17 +164,19 @@ void start(const detail::Plugin& plugin, Entry& e) {
     throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory threw \"{}\"; {}", exception.what(), report));
   } catch (...) {
     throw Error(Errc::driver_failed, "", "",
-                fmt::format("the plugin's factory threw what is no std::exception; {}", report));
+                fmt::format("the plugin's factory threw an object that is not a std::exception; {}", report));
   }
   if (e.made == nullptr) {
     throw Error(Errc::driver_failed, "", "", fmt::format("the plugin's factory returned no backend; {}", report));
   }
   if (e.made->name() != e.info.name) {
-    throw Error(Errc::plugin_incompatible, "", "",
-                fmt::format("the plugin says '{}', the backend that it made '{}'; {}", e.info.name, e.made->name(), report));
+    throw Error(
+        Errc::plugin_incompatible, "", "",
+        fmt::format("the plugin's name is '{}', but its backend's name is '{}'; {}", e.info.name, e.made->name(), report));
   }
   if (e.made->device_count() == 0) {
-    throw Error(Errc::no_device, "", "", "the driver works and shows no device; see what hides them from this process");
+    throw Error(Errc::no_device, "", "",
+                "the driver works but reports no device; check what hides the devices from this process");
   }
 }
 
@@ -246,10 +248,9 @@ struct Registry::Implementation {
     while (e.opener != 0) {
       if (waits_for_me(e, me)) {
         const char* const cause =
-            e.opener == me
-                ? "its own factory asks for it while it is being opened; report this to the plugin's author"
-                : "its factory waits for a backend whose factory asks for this one; open one of the two before the "
-                  "other, on one thread";
+            e.opener == me ? "its own factory opens it again while it is being opened; report this to the plugin's author"
+                           : "its factory waits for a backend whose factory waits for this one; open the two backends one "
+                             "after the other, on one thread";
         throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name), cause);
       }
       waiting.push_back({me, &e});
@@ -340,7 +341,7 @@ struct Registry::Implementation {
     if (!default_backend.compare_exchange_strong(none, &backend, std::memory_order_acq_rel)) return;
     for (const Entry* e : passed_over) {
       support::log(is_surprising(e->info.state) ? LogLevel::warn : LogLevel::info,
-                   fmt::format("backend {} passed over ({}): {}", e->info.name, choice_text(), e->info.reason));
+                   fmt::format("skipped backend {} ({}): {}", e->info.name, choice_text(), e->info.reason));
     }
     support::log(LogLevel::info, fmt::format("default backend: {} ({})", backend.name(), choice_text()));
   }
@@ -416,7 +417,7 @@ Device& Registry::default_device() {
   if (ordinal >= backend.device_count()) {
     detail::throw_invalid_environment(
         "WEIR_DEVICE", std::to_string(ordinal),
-        fmt::format("backend {} has {} device{}; give a number from 0 to {}", backend.name(), backend.device_count(),
+        fmt::format("backend {} has {} device{}; use a number from 0 to {}", backend.name(), backend.device_count(),
                     backend.device_count() == 1 ? "" : "s", backend.device_count() - 1));
   }
   Device& device = backend.device(ordinal);

@@ -11,7 +11,7 @@ namespace {
 /// The error to return if memory is exhausted, so that not even an error's text can be allocated. Created when the library
 /// is loaded; copying it allocates no memory.
 const Error& no_memory() noexcept {
-  static const Error error(Errc::out_of_memory, "attempt", "", "the host has no memory left");
+  static const Error error(Errc::out_of_memory, "attempt", "", "host memory is exhausted");
   return error;
 }
 [[maybe_unused]] const Error& made_early = no_memory();
@@ -30,7 +30,7 @@ Result<void> detail::attempt(void (*function)(void*), void* context) noexcept {
     } catch (const std::exception& error) {
       return Error(Errc::backend_failure, "attempt", "", error.what());
     } catch (...) {
-      return Error(Errc::backend_failure, "attempt", "", "the function threw what is no std::exception");
+      return Error(Errc::backend_failure, "attempt", "", "the function threw an object that is not a std::exception");
     }
   } catch (const std::bad_alloc&) {
     return no_memory();

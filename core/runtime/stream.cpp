@@ -85,10 +85,9 @@ void StreamCall::enter_slowly(StreamCall call) {
   if ((flags & StreamCore::flag_deferred) != 0) StreamCore::free_deferred(const_cast<Stream&>(call.object_), false);
   if ((flags & StreamCore::flag_legacy) != 0 && detail::open_captures.load(std::memory_order_acquire) != 0 &&
       Captures::instance().any_on(call.device(), true)) {
-    call.throw_error(
-        Errc::capture_implicit,
-        "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered against it; "
-        "use a stream made by create_stream");
+    call.throw_error(Errc::capture_implicit,
+                     "a blocking stream of this device is capturing, and the legacy default stream would have to be ordered "
+                     "against it; use a stream of create_stream");
   }
 }
 
@@ -96,11 +95,11 @@ void StreamCall::check_usable() const {
   if (detail::is_refused(device())) detail::throw_refused(device(), object_, operation_);
   const std::uint32_t flags = StreamCore::flags(object_);
   if ((flags & StreamCore::flag_closed) != 0)
-    throw_error(Errc::stream_closed, "the stream was closed; create or wrap another");
+    throw_error(Errc::stream_closed, "the stream was closed; create or wrap another stream");
   if ((flags & StreamCore::flag_per_thread) != 0 && StreamCore::key(object_).thread != detail::this_thread()) {
     throw_error(Errc::wrong_thread,
-           "this is another thread's per-thread default stream, which only that thread can name to the driver; call "
-           "Device::per_thread_stream on this thread, or share a stream made by create_stream");
+                "this is another thread's per-thread default stream, which only that thread can use; call "
+                "Device::per_thread_stream on this thread, or share a stream of create_stream");
   }
 }
 
@@ -109,38 +108,38 @@ void StreamCall::check_not_held(const Stream& stream, const char* operation) {
 }
 
 void StreamCall::throw_held(const Stream& stream, const char* operation) {
-  throw Error(
-      Errc::capture_unmatched, operation, stream.describe(),
-      "the body of a conditional node of this stream's capture is being captured; until the body's function returns, "
-      "the stream takes no work and cannot be closed, and its capture cannot end; enqueue on the stream that the "
-      "function gets; the capture goes on");
+  throw Error(Errc::capture_unmatched, operation, stream.describe(),
+              "the body of a conditional node of this stream's capture is being captured; until the body's function "
+              "returns, the stream accepts no work and cannot be closed, and its capture cannot end; enqueue on the stream "
+              "that is passed to the function; the capture continues");
 }
 
 void StreamCall::throw_invalidated(StreamCall call) {
-  call.throw_error(Errc::capture_invalidated,
-              "an earlier error invalidated the capture; end it, which throws, and the stream is usable again");
+  call.throw_error(
+      Errc::capture_invalidated,
+      "an earlier error invalidated the capture; end the capture, which throws; then the stream is usable again");
 }
 
 CaptureState StreamCall::active_capture() const {
   const CaptureState capture = usable_capture();
-  if (!capture) throw_error(Errc::not_capturing, "this adds a node to a capture, and the stream is not capturing");
+  if (!capture) throw_error(Errc::not_capturing, "this call adds a node to a capture, but the stream is not capturing");
   return capture;
 }
 
 void StreamCall::throw_host_wait(StreamCall call) {
   call.throw_error(Errc::capture_unsupported,
-              "the stream is capturing, so there is nothing to wait for until the graph is launched; the capture goes on");
+                   "the stream is capturing, so its work runs only when the graph is launched; the capture continues");
 }
 
 void StreamCall::throw_if_capturing() const {
-  if (usable_capture()) throw_error(Errc::capture_unsupported, "this cannot be captured; the capture goes on");
+  if (usable_capture()) throw_error(Errc::capture_unsupported, "this operation cannot be captured; the capture continues");
 }
 
 void StreamCall::check_same_backend(const Device& other) const {
   if (&other.backend() != &device().backend()) [[unlikely]] {
     throw_error(Errc::unsupported,
-           "it would wait for work on " + other.describe() +
-               ", and no driver can wait for another vendor's device; synchronize on the host in between");
+                "the stream would wait for work on " + other.describe() +
+                    ", but drivers cannot wait for another vendor's device; synchronize on the host in between");
   }
 }
 
@@ -150,7 +149,7 @@ void check_closable(const Stream& stream, const char* operation) {
   detail::enter(operation);
   if (stream.kind() == StreamKind::legacy_default || stream.kind() == StreamKind::per_thread_default) {
     throw Error(Errc::invalid_argument, operation, stream.describe(),
-                "a default stream cannot be closed; let go of it instead");
+                "a default stream cannot be closed; just release the Stream object");
   }
 }
 
@@ -283,18 +282,18 @@ void* Stream::release_handle() {
   check_closable(*this, call.operation());
   if (!StreamCore::destroys_handle(*this)) call.throw_error(Errc::invalid_argument, "the stream does not own its handle");
   if (StreamCore::is_of_partition(*this)) {
-    call.throw_error(
-        Errc::invalid_argument,
-        "the stream is of a partition, which would end under the handle; keep the stream, and use its native_handle");
+    call.throw_error(Errc::invalid_argument,
+                     "the stream belongs to a partition, which would be destroyed while the handle is in use; keep the "
+                     "stream, and use its native_handle");
   }
   if (dependents() != 0) {
-    call.throw_error(Errc::invalid_argument, "memory allocated on the stream is to be freed on it; drop the memory first");
+    call.throw_error(Errc::invalid_argument,
+                     "memory that was allocated on the stream must be freed on it; release the memory first");
   }
   if ((StreamCore::flags(*this) & StreamCore::flag_deferred) != 0) {
-    call.throw_error(
-        Errc::invalid_argument,
-        "memory allocated on the stream is yet to be freed on it, which a capture forbids; end that capture, and try "
-        "again");
+    call.throw_error(Errc::invalid_argument,
+                     "memory that was allocated on the stream must still be freed on it, which a capture forbids; end that "
+                     "capture, and try again");
   }
   void* const handle = handle_;
   StreamCore::begin_closing(*this);
@@ -327,7 +326,7 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
   const StreamCall call(*this, "Stream::set_access_policy_window");
   call.require(Feature::access_policy_window);
   if (!(window.hit_ratio >= 0.0F && window.hit_ratio <= 1.0F)) {
-    call.throw_error(Errc::invalid_argument, "hit_ratio must be between 0 and 1");
+    call.throw_error(Errc::invalid_argument, "`hit_ratio` must be between 0 and 1");
   }
   for (const AccessProperty property : {window.hit, window.miss}) {
     call.check_enumerator("AccessProperty", property, AccessProperty::persisting);

@@ -61,8 +61,8 @@ namespace {
 void check_can_begin(StreamCall call, StreamKind kind) {
   if (kind == StreamKind::legacy_default) {
     call.throw_error(Errc::capture_unsupported,
-                "the legacy default stream cannot capture, since it is ordered against other streams; use a stream made by "
-                "create_stream");
+                     "the legacy default stream cannot capture, because it is ordered against other streams; use a stream "
+                     "of create_stream");
   }
   if (call.usable_capture()) {
     call.throw_capture_error(Errc::already_capturing);
@@ -107,7 +107,7 @@ void Stream::begin_capture(const CaptureOptions& options) {
     const CaptureState capture = call.usable_capture();
     if (!capture) {
       call.throw_error(Errc::not_capturing,
-                  "with 'external' a capture is joined that other code began, and the stream is not capturing");
+                       "`external` joins a capture that other code began, but the stream is not capturing");
     }
     return StreamCore::join(*this, capture.id);
   }
@@ -206,13 +206,13 @@ GraphPtr Stream::end_capture() {
   const bool is_there = StreamCore::is_in(*this, capture->id);
   const bool mine = capture->mode == CaptureMode::relaxed || capture->thread == detail::this_thread();
   if (is_there && !mine && !capture->ending) {
-    call.throw_error(Errc::capture_wrong_thread, "another thread began the capture, in mode '" +
-                                                std::string(to_string(capture->mode)) +
-                                                "'; end it there, or begin it in mode 'relaxed'; the capture goes on");
+    call.throw_error(Errc::capture_wrong_thread,
+                     "another thread began the capture, in mode '" + std::string(to_string(capture->mode)) +
+                         "'; end it on that thread, or begin it in mode 'relaxed'; the capture continues");
   }
   auto kept = captures.claim(backend, capture->id);
   if (!kept) {
-    call.throw_error(Errc::not_capturing, "another thread ended the capture, or is about to");
+    call.throw_error(Errc::not_capturing, "another thread has ended the capture, or is ending it");
   }
   GraphPtr graph;
   {
@@ -249,14 +249,14 @@ void Stream::discard_capture() {
   if (!capture || capture->outer != 0) {
     if (StreamCore::known_capture(*this).status == CaptureStatus::none)
       call.throw_capture_error(Errc::not_capturing);
-    call.throw_error(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture goes on");
+    call.throw_error(Errc::capture_unmatched, "this stream did not begin the capture that it is in; the capture continues");
   }
   if (!StreamCore::drop_capture(*this, capture->id))
-    call.throw_error(Errc::not_capturing, "another thread ended the capture, or is about to");
+    call.throw_error(Errc::not_capturing, "another thread has ended the capture, or is ending it");
   if (StreamCore::known_capture(*this).id == capture->id) {
     call.throw_error(Errc::capture_wrong_thread,
-                "the driver lets only the thread that began the capture end it; close the stream, or begin captures in mode "
-                "'relaxed'");
+                     "the driver allows only the thread that began the capture to end it; close the stream, or begin "
+                     "captures in mode 'relaxed'");
   }
   StreamCore::free_deferred(*this, false);
 }
@@ -295,9 +295,8 @@ bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
     if (impl(stream).is_of_another_thread()) {
       // A driver has one handle for the per-thread default streams of all threads, so the call would end a capture of this
       // thread's stream.
-      support::log(
-          support::LogLevel::warn,
-          stream.describe() + ": a capture on another thread's default stream was left open; end it on that thread");
+      support::log(support::LogLevel::warn,
+                   stream.describe() + ": a capture on another thread's default stream remains open; end it on that thread");
     } else if (is_in(stream, id)) {
       end_capture_for_nothing(stream, std::move(*kept));
     }
@@ -323,7 +322,8 @@ StreamImpl::BodyCapture::BodyCapture(StreamImpl& body, const CaptureState& outer
 void StreamImpl::BodyCapture::run(const char* operation, const Stream& outer, UniqueFunction<void(Stream&)>& function) {
   function(body_);
   if (body_.is_closed())
-    throw Error(Errc::stream_closed, operation, outer.describe(), "the function of the body closed its stream");
+    throw Error(Errc::stream_closed, operation, outer.describe(),
+                "the function that captures the body has closed its stream");
 }
 
 bool StreamImpl::BodyCapture::leave_open(std::shared_ptr<const void> native_stream) noexcept {
@@ -335,10 +335,9 @@ void StreamImpl::BodyCapture::leave_open_for_ever(std::shared_ptr<const void> na
 }
 
 void StreamImpl::BodyCapture::refuse_unjoined(const char* operation, const Stream& outer) {
-  throw Error(
-      Errc::capture_unjoined, operation, outer.describe(),
-      "a stream that was drawn into the body did work that the body's stream did not wait for; let the body's stream "
-      "wait for it (Stream::wait) before the function returns; the capture goes on");
+  throw Error(Errc::capture_unjoined, operation, outer.describe(),
+              "a stream that joined the body's capture has work that the body's stream did not wait for; call Stream::wait "
+              "on the body's stream before the function returns; the capture continues");
 }
 
 StreamImpl::BodyCapture::~BodyCapture() { Captures::instance().close(body_.device().backend(), id_); }
@@ -392,10 +391,10 @@ struct Conditional {
     call.require(chooses ? Feature::graph_switch_nodes : Feature::graph_conditional_nodes);
     if (condition == nullptr) call.throw_error(Errc::invalid_argument, "the condition's address is null");
     if (reinterpret_cast<std::uintptr_t>(condition) % sizeof *condition != 0)
-      call.throw_error(Errc::invalid_argument, "the condition's address is no multiple of 4");
-    if (bodies.empty()) call.throw_error(Errc::invalid_argument, "there is no body");
+      call.throw_error(Errc::invalid_argument, "the condition's address is not a multiple of 4");
+    if (bodies.empty()) call.throw_error(Errc::invalid_argument, "the list of bodies is empty");
     for (const auto& body : bodies) {
-      if (!body) call.throw_error(Errc::invalid_argument, "a body is empty");
+      if (!body) call.throw_error(Errc::invalid_argument, "the function of a body is empty");
     }
     return true;
   }
@@ -459,9 +458,9 @@ GraphNode Stream::last_captured_node() const {
   const std::vector<GraphNode> nodes = impl(*this).do_capture_dependencies(call.active_capture());
   if (nodes.size() != 1) {
     call.throw_error(Errc::invalid_argument,
-                nodes.empty() ? "the stream has captured no operation yet"
-                              : "the stream is behind " + std::to_string(nodes.size()) +
-                                    " nodes, since it has waited for others; ask before it waits");
+                     nodes.empty() ? "the stream has captured no operation yet"
+                                   : "the stream's next operation depends on " + std::to_string(nodes.size()) +
+                                         " nodes, because the stream has waited for others; call this before the wait");
   }
   return nodes.front();
 }

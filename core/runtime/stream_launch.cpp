@@ -79,18 +79,17 @@ void Stream::launch_raw(KernelRef launched, const LaunchConfig& config, std::spa
     const Kernel& kernel = call.not_null(launched, "the kernel");
     if (arguments.size() != parameters.size()) {
       call.throw_error(Errc::invalid_argument, "kernel '" + kernel.name() + "': " + std::to_string(arguments.size()) +
-                                                   " addresses of arguments were given, and " +
+                                                   " addresses of arguments were passed, but " +
                                                    std::to_string(parameters.size()) + " sizes");
     }
     if (!accesses.empty() && accesses.size() != arguments.size())
       call.throw_error(Errc::invalid_argument,
-                       "kernel '" + kernel.name() + "': an access is given for each argument, or for none");
+                       "kernel '" + kernel.name() + "': pass an access for each argument, or none at all");
     const auto null = std::find(arguments.begin(), arguments.end(), nullptr);
-    call.throw_error(
-        Errc::invalid_argument,
-        "kernel '" + kernel.name() + "': the address of argument " + std::to_string(null - arguments.begin() + 1) + " of " +
-            std::to_string(arguments.size()) +
-            " is null; give the address of where the argument lies, also for an argument that is a null pointer");
+    call.throw_error(Errc::invalid_argument,
+                     "kernel '" + kernel.name() + "': the address of argument " +
+                         std::to_string(null - arguments.begin() + 1) + " of " + std::to_string(arguments.size()) +
+                         " is null; pass the address of the argument, even if the argument itself is a null pointer");
   }
   if (is_watched() && !accesses.empty()) [[unlikely]]
     return launch_checked(*launched, config, arguments.data(), parameters, accesses.data());

@@ -60,8 +60,8 @@ void check_box(StreamCall call, const PitchedBytes& box, const char* side) {
   }
   if (box.depth > 1 && (box.slice_pitch < box.row_pitch * box.height || box.slice_pitch % box.row_pitch != 0)) {
     throw_error(": slices of " + std::to_string(box.height) + " rows at a pitch of " + std::to_string(box.row_pitch) +
-           " bytes cannot be " + std::to_string(box.slice_pitch) +
-           " bytes apart; give a multiple of the pitch that holds all rows");
+                " bytes cannot be " + std::to_string(box.slice_pitch) +
+                " bytes apart; use a multiple of the pitch that is large enough for all rows");
   }
 }
 
@@ -90,7 +90,7 @@ struct CopyPitched {
         return std::to_string(box.depth) + " slices of " + std::to_string(box.height) + " rows of " +
                std::to_string(box.width) + " bytes";
       };
-      call.throw_error(Errc::length_mismatch, "the destination has " + text(to) + ", and the source " + text(from));
+      call.throw_error(Errc::length_mismatch, "the destination has " + text(to) + ", but the source has " + text(from));
     }
     if (to.empty()) return false;
     check_box(call, to, "the destination");
@@ -197,12 +197,12 @@ namespace {
 [[gnu::always_inline]] inline void check_elements(const StreamCall& call, const void* destination,
                                                   std::size_t element_size) {
   if (element_size != 1 && element_size != 2 && element_size != 4) {
-    call.throw_error(Errc::invalid_argument,
-                "elements of " + std::to_string(element_size) + " bytes; fills write elements of 1, 2 or 4 bytes");
+    call.throw_error(Errc::invalid_argument, "elements of " + std::to_string(element_size) +
+                                                 " bytes cannot be filled; fills write elements of 1, 2 or 4 bytes");
   }
   if (!aligned(destination, element_size)) {
-    call.throw_error(Errc::invalid_argument,
-                "the destination must be aligned to the element, " + std::to_string(element_size) + " bytes");
+    call.throw_error(Errc::invalid_argument, "the destination must be aligned to the size of an element, " +
+                                                 std::to_string(element_size) + " bytes");
   }
 }
 
@@ -246,7 +246,7 @@ struct FillPitched {
     check_box(call, to, "the destination");
     if ((to.height > 1 || to.depth > 1) && to.row_pitch % element_size != 0) {
       call.throw_error(Errc::invalid_argument,
-                  "the pitch must be a multiple of the element, " + std::to_string(element_size) + " bytes");
+                       "the pitch must be a multiple of the size of an element, " + std::to_string(element_size) + " bytes");
     }
     return true;
   }
@@ -367,8 +367,8 @@ inline bool is_usable(const Device& device, const MemoryOperation& op) noexcept 
     call.require(feature);
     return true;
   });
-  const char* const misplaced =
-      op.is_64() ? "the address is not aligned to the value, 8 bytes" : "the address is not aligned to the value, 4 bytes";
+  const char* const misplaced = op.is_64() ? "the address is not aligned to the size of the value, 8 bytes"
+                                           : "the address is not aligned to the size of the value, 4 bytes";
   call.throw_error(Errc::invalid_argument, op.address == nullptr ? "the address is null" : misplaced);
 }
 
@@ -411,7 +411,7 @@ struct Batch {
 void check_managed(const StreamCall& call, const Allocation& memory) {
   if (memory.kind() != MemoryKind::managed) {
     call.throw_error(Errc::invalid_argument,
-                "this is for managed memory, and what was given is " + std::string(to_string(memory.kind())) + " memory");
+                     "the memory must be managed memory, but it is " + std::string(to_string(memory.kind())) + " memory");
   }
 }
 

@@ -14,8 +14,8 @@ namespace weir {
 namespace {
 
 [[noreturn, gnu::cold, gnu::noinline]] void throw_wrong_device(StreamCall call, const Event& event) {
-  call.throw_error(Errc::wrong_device,
-              "the event is of " + event.device().describe() + "; an event is recorded on streams of its own device only");
+  call.throw_error(Errc::wrong_device, "the event is of " + event.device().describe() +
+                                           "; an event can be recorded only on streams of its own device");
 }
 
 void check_recordable(StreamCall call, const Event& event) {
@@ -33,7 +33,7 @@ void check_join(StreamCall call, StreamKind kind, const CaptureState& mine, std:
   if (theirs != 0 && !theirs_open) call.throw_capture_error(Errc::captured_event);
   if (theirs != 0 && mine.status == CaptureStatus::none && kind == StreamKind::legacy_default) {
     call.throw_error(Errc::capture_unsupported,
-                "the legacy default stream cannot join a capture; use a stream made by create_stream");
+                     "the legacy default stream cannot join a capture; use a stream of create_stream");
   }
 }
 

@@ -112,9 +112,10 @@ StreamLease::~StreamLease() {
 StreamPool::StreamPool(Device& device, const StreamPoolOptions& options) {
   if (options.sharing > PoolSharing::round_robin) {
     throw Error(Errc::invalid_argument, "StreamPool", device.describe(),
-                "there is no such PoolSharing; use the enumerators");
+                "this value is not a PoolSharing; use the enumerators");
   }
-  if (options.max_streams == 0) throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "a pool of no streams");
+  if (options.max_streams == 0)
+    throw Error(Errc::invalid_argument, "StreamPool", device.describe(), "a pool cannot have max_streams = 0");
   state_ = make_ptr<detail::StreamPoolState>(device, options);
 }
 
@@ -133,7 +134,7 @@ StreamLease StreamPool::lease() {
   if (auto lease = try_lease()) return *std::move(lease);
   throw Error(Errc::pool_exhausted, "StreamPool::lease", device().describe(),
               "all " + std::to_string(state_->options().max_streams) +
-                  " streams are leased or capturing; give one back, raise max_streams, or ask for PoolSharing::round_robin");
+                  " streams are leased or capturing; return one, increase max_streams, or use PoolSharing::round_robin");
 }
 
 }  // namespace weir

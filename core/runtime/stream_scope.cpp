@@ -54,7 +54,8 @@ namespace {
 StreamPtr checked(StreamPtr stream) {
   if (!stream) throw Error(Errc::invalid_argument, "StreamScope", "", "the stream is null");
   if (stream->is_closed()) {
-    throw Error(Errc::stream_closed, "StreamScope", stream->describe(), "the stream was closed; create or wrap another");
+    throw Error(Errc::stream_closed, "StreamScope", stream->describe(),
+                "the stream was closed; create or wrap another stream");
   }
   return stream;
 }
@@ -78,7 +79,7 @@ StreamScope::StreamScope(const Device& device, StreamPtr stream) {
 StreamScope::~StreamScope() {
   const bool elsewhere = entry_->thread != detail::this_thread();
   if (elsewhere)
-    support::log(support::LogLevel::error, "a StreamScope ended on another thread than the one that it was begun on");
+    support::log(support::LogLevel::error, "a StreamScope was destroyed on another thread than the one that created it");
   if (elsewhere || entry_->state.load(std::memory_order_relaxed) == Entry::State::left_behind) {
     entry_->let_go(Entry::State::ended_elsewhere);
     return;

@@ -113,10 +113,9 @@ std::span<const SourceFrame> support::caller_frames() noexcept { return this_thr
 
 void Tools::add(std::unique_ptr<Tool> tool) {
   if (all().closed) {
-    throw Error(
-        Errc::invalid_argument, "Tools::add", "",
-        "Weir is in use already, and the tool would not see the streams that are there; add tools at the beginning of "
-        "the program, before a device is asked for");
+    throw Error(Errc::invalid_argument, "Tools::add", "",
+                "Weir is already in use, so the tool would miss existing streams; add tools at the beginning of the "
+                "program, before the first use of a device");
   }
   weir::add(std::move(tool));
 }
@@ -131,14 +130,14 @@ void detail::open_tools() {
   if (tools) names = split_list("WEIR_TOOLS", *tools, ',', "list tools separated by single commas");
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (std::find(names.begin(), name, *name) != name)
-      throw_invalid_environment("WEIR_TOOLS", *tools, fmt::format("'{}' stands in it twice; list each tool once", *name));
+      throw_invalid_environment("WEIR_TOOLS", *tools, fmt::format("'{}' is listed twice; list each tool once", *name));
   }
   // WEIR_FAULTS alone loads the tool `faults`: otherwise no faults would be injected, and the user's test would pass without
   // testing anything.
   if (faults && std::find(names.begin(), names.end(), "faults") == names.end()) names.emplace_back("faults");
   if (!names.empty() && !can_load_plugins()) {
     throw_invalid_environment(tools ? "WEIR_TOOLS" : "WEIR_FAULTS", tools ? *tools : *faults,
-                              "this Weir is a static library, which loads no tools; add them by Tools::add");
+                              "this Weir is a static library, which cannot load tools; add them with Tools::add");
   }
   constexpr std::pair<const char*, std::string_view> options[] = {{"WEIR_RACE", "race"},
                                                                   {"WEIR_VALIDATE", "validate"},
@@ -148,7 +147,7 @@ void detail::open_tools() {
   for (const auto& [variable, tool] : options) {
     if (support::environment(variable) && std::find(names.begin(), names.end(), tool) == names.end())
       support::log(support::LogLevel::warn,
-                   fmt::format("{} is set and has no effect without WEIR_TOOLS={}", variable, tool));
+                   fmt::format("{} is set but has no effect without WEIR_TOOLS={}", variable, tool));
   }
   const std::vector<std::string> folders = plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
   for (const std::string_view name : names) weir::add(std::unique_ptr<Tool>(open_tool(name, folders)));
@@ -294,9 +293,10 @@ void ToolNotice::begin_always() noexcept {
   try {
     begin();
   } catch (const std::exception& error) {
-    support::log(support::LogLevel::error, "a tool refuses what cannot be refused: ", error.what());
+    support::log(support::LogLevel::error, "a tool has refused an operation that cannot be refused: ", error.what());
   } catch (...) {
-    support::log(support::LogLevel::error, "a tool refuses what cannot be refused, by what is no std::exception");
+    support::log(support::LogLevel::error,
+                 "a tool has refused an operation that cannot be refused, by an object that is not a std::exception");
   }
 }
 

@@ -15,7 +15,7 @@ using F = Feature;
 template <class Object>
 [[noreturn]] void not_overridden(const Object& object, Feature feature) {
   throw Error(Errc::unsupported, "feature " + std::string(to_string(feature)), object.describe(),
-              "the backend lists this feature and does not implement it; report this to the backend's author");
+              "the backend declares this feature but does not implement it; report this to the backend's author");
 }
 
 }  // namespace

@@ -44,8 +44,7 @@ void CapturedOperations::record(const Operation& operation, const std::vector<Gr
     case OperationKind::child_graph:
     case OperationKind::launch_graph: {
       auto child = operation.exec != nullptr ? CapturedWork::of(*operation.exec) : CapturedWork::of(*operation.graph);
-      if (child == nullptr)
-        problem = "is a graph that was not captured as portable; capture it with CaptureOptions::portable";
+      if (child == nullptr) problem = "is a graph that is not portable; capture it with CaptureOptions::portable";
       captured.inner.push_back(std::move(child));
       break;
     }
@@ -56,7 +55,7 @@ void CapturedOperations::record(const Operation& operation, const std::vector<Gr
     case OperationKind::record:
     case OperationKind::wait_event:
       if (!operation.in_graph) return;
-      problem = "is for an event of this process; leave it out of what is saved";
+      problem = "uses an event of this process, which cannot be saved; leave the operation out of the graph";
       break;
     case OperationKind::copy:
     case OperationKind::fill:
@@ -73,7 +72,7 @@ void CapturedOperations::record(const Operation& operation, const std::vector<Gr
   captured.function = operation.label;
   for (const GraphNode node : after) captured.after.push_back(node.index);
   std::sort(captured.after.begin(), captured.after.end());
-  if (!operation.node) problem = "became no node that the driver tells";
+  if (!operation.node) problem = "has no node that the driver reports";
   captured.node = operation.node.value_or(GraphNode()).index;
   const std::lock_guard lock(mutex);
   if (!problem.empty() && flaw.empty()) flaw = fmt::format("node {} ({}) {}", captured.node, operation.name, problem);
@@ -89,8 +88,8 @@ void CapturedOperations::settle(const Topology& topology) {
   const auto foreign = [&](std::uint32_t node) {
     if (flaw.empty()) {
       flaw = fmt::format(
-          "node {} was captured by other code, or through another object for the same native stream; capture "
-          "what is to be saved by calls of Weir alone",
+          "node {} was captured by other code, or through another Stream object of the same native stream; capture the work "
+          "to be saved only through Weir and one object",
           node);
     }
   };

@@ -29,10 +29,10 @@ class Loader {
   Loader(GraphContent& content, std::span<const std::byte> file)
       : content_(content),
         file_(file),
-        reader_(file, graph_magic, graph_version, "it is no graph: it does not begin as Graph::save begins one",
+        reader_(file, graph_magic, graph_version, "it is not a graph file: it does not begin like a file of Graph::save",
                 throw_bad_graph) {
     if (check_number(file.subspan(sizeof(BundleHeader))) != reader_.header.check)
-      throw_bad_graph(file, "it is damaged: its check number is another one");
+      throw_bad_graph(file, "it is damaged: its checksum is wrong");
   }
 
   void load() { content_.steps = steps(0); }
@@ -42,18 +42,18 @@ class Loader {
 
   /// Parses the steps up to the end of the nested graph or of the file. `nesting`: the depth; 0 for the outermost graph.
   std::vector<GraphStep> steps(std::size_t nesting) {
-    if (nesting > most_graph_nesting) throw_damaged("its graphs are nested too deep");
+    if (nesting > most_graph_nesting) throw_damaged("its graphs are nested too deeply");
     std::vector<GraphStep> list;
     while (!reader_.at_end()) {
       reader_.next();
       if (reader_.kind == record::end) {
-        if (nesting == 0) throw_damaged("a nested graph ends that did not begin");
+        if (nesting == 0) throw_damaged("the end of a nested graph has no beginning");
         finish(list);
         return list;
       }
       if (reader_.kind == record::begin) {
         if (list.empty() || (list.back().kind != SavedKind::child_graph && list.back().kind != SavedKind::conditional))
-          throw_damaged("a nested graph belongs to no node");
+          throw_damaged("a nested graph has no node");
         list.back().inner.push_back(steps(nesting + 1));
       } else if (reader_.kind == record::operation) {
         list.push_back(step(list.size(), nesting));
@@ -61,7 +61,7 @@ class Loader {
         take_object();
       }
     }
-    if (nesting != 0) throw_damaged("a nested graph does not end");
+    if (nesting != 0) throw_damaged("a nested graph has no end");
     finish(list);
     return list;
   }
@@ -87,13 +87,13 @@ class Loader {
     auto& memory = content_.memory.emplace_back();
     memory.name = reader_.name;
     if (memory.name.empty() || !names_.insert(memory.name).second)
-      throw_damaged(fmt::format("two memories are named '{}', or one has no name", printable(memory.name)));
+      throw_damaged(fmt::format("a memory has no name, or two have the name '{}'", printable(memory.name)));
     memory.bytes = saved.bytes;
     memory.alignment = saved.alignment;
     memory.kind = data.take_enumerator(saved.kind, MemoryKind::managed);
     memory.role = data.take_enumerator(saved.role, MemoryRole::contents);
     if (memory.bytes == 0 || memory.bytes > most_bytes || !std::has_single_bit(saved.alignment) || saved.alignment > 256)
-      throw_damaged(fmt::format("memory '{}' has an impossible size or alignment", printable(memory.name)));
+      throw_damaged(fmt::format("memory '{}' has an invalid size or alignment", printable(memory.name)));
     if (memory.role == MemoryRole::contents) {
       const auto contents = data.take(memory.bytes);
       memory.contents.assign(contents.begin(), contents.end());
@@ -111,13 +111,13 @@ class Loader {
     for (std::uint32_t left = step.after.count; left > 0; --left) {
       content_.after.push_back(data.take<std::uint32_t>());
       if (content_.after.back() >= number)
-        throw_damaged(fmt::format("operation {} comes behind {}", number, content_.after.back()));
+        throw_damaged(fmt::format("operation {} depends on the later operation {}", number, content_.after.back()));
     }
     const auto after = part_of(content_.after, step.after);
     std::vector<std::uint32_t> sorted(after.begin(), after.end());
     std::ranges::sort(sorted);
     if (std::ranges::adjacent_find(sorted) != sorted.end())
-      throw_damaged(fmt::format("operation {} comes behind another one twice", number));
+      throw_damaged(fmt::format("operation {} depends twice on one operation", number));
     switch (step.kind) {
       case SavedKind::kernel:
       case SavedKind::copy:
@@ -132,7 +132,7 @@ class Loader {
         break;
       case SavedKind::allocate: {
         const auto bytes = data.take<std::uint64_t>();
-        if (nesting != 0 || bytes == 0 || bytes > most_bytes) throw_damaged("an allocation is impossible");
+        if (nesting != 0 || bytes == 0 || bytes > most_bytes) throw_damaged("an allocation is invalid");
         step.allocation = static_cast<std::uint32_t>(content_.allocated.size());
         content_.allocated.push_back(bytes);
         freed_.push_back(false);
@@ -141,10 +141,11 @@ class Loader {
       case SavedKind::free: {
         const auto memory = data.take<SavedAddress>();
         check(memory, 1, false);
-        if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0) throw_damaged("what is freed was not allocated");
+        if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0)
+          throw_damaged("memory is freed that the graph did not allocate");
         step.allocation = memory.memory & ~SavedAddress::allocated;
         if (memory.offset != 0 || freed_[step.allocation])
-          throw_damaged("an allocation is freed twice, or not from its beginning");
+          throw_damaged("an allocation is freed twice, or by an address that is not its beginning");
         freed_[step.allocation] = true;
         break;
       }

@@ -52,10 +52,9 @@ class Saver {
     add_operations(work, true);
     const std::size_t bytes = writer_.records().size() + sizeof(detail::BundleHeader);
     if (bytes > detail::most_graph_bytes) {
-      call_.throw_error(Errc::unsupported,
-                        fmt::format("the file would have {} bytes, and the most is {}; save large contents "
-                                    "otherwise, and bind them",
-                                    bytes, detail::most_graph_bytes));
+      call_.throw_error(Errc::unsupported, fmt::format("the file would have {} bytes, but the limit is {}; save large "
+                                                       "contents separately, and bind them after loading",
+                                                       bytes, detail::most_graph_bytes));
     }
     return writer_.with_header(detail::graph_magic, detail::graph_version, detail::check_number(writer_.records()));
   }
@@ -74,16 +73,15 @@ class Saver {
     };
     call_.check_enumerator("MemoryRole", named.role(), MemoryRole::contents);
     call_.check_enumerator("MemoryKind", named.kind(), MemoryKind::managed);
-    if (named.name().empty() || named.name().find('\0') != std::string::npos)
-      throw_error("has no name that it can be bound by");
-    if (std::find(names_.begin(), names_.end(), named.name()) != names_.end()) throw_error("is named twice");
+    if (named.name().empty() || named.name().find('\0') != std::string::npos) throw_error("has no valid name for binding");
+    if (std::find(names_.begin(), names_.end(), named.name()) != names_.end()) throw_error("is listed twice");
     const Address begin = number_of(named.data()), end = begin + named.size_bytes();
     if (named.size_bytes() == 0 || begin == 0) throw_error("is empty");
     const auto next = memory_.lower_bound(begin);
     if ((next != memory_.end() && next->first < end) || (next != memory_.begin() && std::prev(next)->second.end > begin))
-      throw_error("overlaps other memory; name memory that overlaps as one");
+      throw_error("overlaps other memory; list overlapping memory as one piece");
     if (named.role() == MemoryRole::contents && named.size_bytes() > detail::most_graph_bytes)
-      throw_error(fmt::format("has more contents than a file may: {} bytes", detail::most_graph_bytes));
+      throw_error(fmt::format("has more contents than a file can store: {} bytes", detail::most_graph_bytes));
     memory_[begin] = {end, static_cast<std::uint32_t>(names_.size())};
     names_.push_back(named.name());
     detail::NumberWriter data;
@@ -114,9 +112,8 @@ class Saver {
   SavedAddress place_of(const void* address, std::size_t bytes, const std::string& what) const {
     if (const auto found = find(number_of(address), bytes)) return *found;
     throw_at_node(Errc::invalid_argument,
-                  fmt::format("{}, {} bytes at {}, is in no memory that has a name; name its memory in the call "
-                              "of `save`",
-                              what, bytes, address));
+                  fmt::format("{}, {} bytes at {}, is not in the named memory; add its memory to the call of `save`", what,
+                              bytes, address));
   }
 
   /// Finds the memory of an address that is passed to a kernel. Does not accept the address after the last byte of a memory:
@@ -124,11 +121,9 @@ class Saver {
   SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
     if (address == 0) return {SavedAddress::null, 0, 0};
     if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
-    throw_at_node(
-        Errc::invalid_argument,
-        fmt::format("{}, {} bytes at {:#x}, is in no memory that has a name; name its memory in the call of `save`; in "
-                    "place of a pointer to the end, pass a count",
-                    what, bytes, address));
+    throw_at_node(Errc::invalid_argument, fmt::format("{}, {} bytes at {:#x}, is not in the named memory; add its memory to "
+                                                      "the call of `save`; pass a count instead of a pointer to the end",
+                                                      what, bytes, address));
   }
 
   // --- Kernels --------------------------------------------------------------------------------------------------------
@@ -151,10 +146,9 @@ class Saver {
     if (is_new) {
       at_ = &operation;
       if (kernel.module()->bundle().empty()) {
-        throw_at_node(
-            Errc::unsupported,
-            "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
-            "include directories, whose files stay here (CompileOptions::headers travel)");
+        throw_at_node(Errc::unsupported,
+                      "its module has no bundle: it was loaded from an image (use Device::load with a bundle), or compiled "
+                      "with include directories, whose files are not saved (use CompileOptions::headers)");
       }
       writer_.add(record::module, "", kernel.module()->bundle());
     }
@@ -176,7 +170,7 @@ class Saver {
       const CapturedOperation& operation = work.operations[i];
       at_ = &operation;
       if (operation.node >= work.owners.size() || work.owners[operation.node] != i)
-        throw_at_node(Errc::unsupported, "the driver does not tell the nodes of this body");
+        throw_at_node(Errc::unsupported, "the driver does not report the nodes of this body");
       detail::NumberWriter data;
       data.put(kind_of(operation));
       data.put(static_cast<std::uint32_t>(operation.after.size()));
@@ -220,7 +214,7 @@ class Saver {
       case SavedKind::host_function:
         if (operation.function.empty()) {
           throw_at_node(Errc::unsupported,
-                        "a host function without a name, which is code of this process; give it one: "
+                        "the host function has no name, by which a loaded graph could find it; pass a name: "
                         "launch_host_function(function, {.name = …})");
         }
         break;
@@ -242,8 +236,9 @@ class Saver {
 
   void add_launch(const CapturedOperation& operation, detail::NumberWriter& data) const {
     if (&operation.kernel->device() != &device_) {
-      throw_at_node(Errc::unsupported, fmt::format("it runs on {}, and the graph is of {}; a file is for one device",
-                                                   operation.kernel->device().describe(), device_.describe()));
+      throw_at_node(Errc::unsupported,
+                    fmt::format("it runs on {}, but the graph belongs to {}; a saved graph can use only one device",
+                                operation.kernel->device().describe(), device_.describe()));
     }
     data.put(detail::saved_launch(operation.config, kernels_.at(operation.kernel.get()), operation.arguments.size()));
     for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
@@ -264,10 +259,10 @@ class Saver {
       // Check every offset, because in a packed structure a pointer may be unaligned.
       for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
         if (!find(word_at(argument.bytes, at), 1)) continue;
-        throw_at_node(Errc::unsupported,
-                      fmt::format("argument {} has an address in named memory as a number, at byte {}; pass it as a "
-                                  "pointer",
-                                  i + 1, at));
+        throw_at_node(
+            Errc::unsupported,
+            fmt::format("argument {} contains an address in named memory as a number, at byte {}; pass it as a pointer",
+                        i + 1, at));
       }
       data.append(argument.bytes);
     }
@@ -285,12 +280,9 @@ class Saver {
     for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
       const Address word = word_at(bytes, at);
       if (word < 0x10000 || word >> 57U != 0) continue;
-      throw_at_node(
-          Errc::unsupported,
-          fmt::format(
-              "argument {}, of {} bytes, may have an address in it, and its type does not tell; launch the kernel with "
-              "pointers as arguments of their own (Stream::launch)",
-              index + 1, bytes.size()));
+      throw_at_node(Errc::unsupported, fmt::format("argument {}, of {} bytes, may contain an address, but its type does not "
+                                                   "show this; pass pointers as separate arguments (Stream::launch)",
+                                                   index + 1, bytes.size()));
     }
   }
 
@@ -316,9 +308,9 @@ std::vector<std::byte> Graph::saved(std::span<const NamedMemory> memory) const {
   const detail::Call call(*this, "Graph::save");
   call.check_not_continued(*this);
   if (captured_work_ == nullptr) {
-    call.throw_error(Errc::unsupported,
-                "it was not captured to be saved; begin its capture with CaptureOptions{.portable = true}, or make its "
-                "GraphBuilder with that");
+    call.throw_error(
+        Errc::unsupported,
+        "it was not captured as portable; pass CaptureOptions{.portable = true} to begin_capture or GraphBuilder");
   }
   const CapturedOperations& work = CapturedOperations::of(*captured_work_);
   if (work.flaw.empty() && detail::impl(*this).do_node_count() != work.owners.size())
@@ -334,17 +326,17 @@ void Graph::save(const std::string& file, std::span<const NamedMemory> memory) c
   const std::vector<std::byte> bytes = saved(memory);
   const auto fail = [&](const std::string& what) {
     throw Error(Errc::backend_failure, "Graph::save", describe(),
-                what + ": " + std::generic_category().message(errno) + "; give a file in a folder that can be written");
+                what + ": " + std::generic_category().message(errno) + "; choose a file in a writable folder");
   };
   struct stat there {};
   if (::stat(file.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
     throw Error(Errc::invalid_argument, "Graph::save", describe(),
-                "'" + file + "' is there, and is no regular file; give another name");
+                "'" + file + "' exists and is not a regular file; choose another name");
   }
   // Write a temporary file and rename it, so that no other process can read an incomplete file.
   std::string unfinished = file + ".XXXXXX";
   detail::FileDescriptor out(::mkostemp(unfinished.data(), O_CLOEXEC));  // creates the file with mode 0600
-  if (!out) fail("no file beside '" + file + "'");
+  if (!out) fail("no temporary file can be created next to '" + file + "'");
   if (!out.write(bytes.data(), bytes.size()) || !out.close() || ::rename(unfinished.c_str(), file.c_str()) != 0) {
     const int error = errno;
     ::unlink(unfinished.c_str());

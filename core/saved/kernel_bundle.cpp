@@ -35,16 +35,14 @@ std::vector<std::byte> detail::bundle_of(std::string_view source, const CompileO
 
 KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
   BundleReader reader(bytes, bundle_magic, bundle_version,
-                      "these are no kernels that weir_add_kernels made: they do not begin as a bundle does",
-                      throw_bad_bundle);
+                      "the bytes are not a bundle of weir_add_kernels: they do not begin like a bundle", throw_bad_bundle);
   while (!reader.at_end()) {
     reader.next();
     const std::string_view kind = reader.kind, name = reader.name;
     if (kind == record::image) {
       const std::size_t space = name.find(' ');
       if (space == 0 || space >= name.size() - 1 || reader.data.empty()) {
-        throw_bad_bundle(bytes,
-                         fmt::format("it is damaged: '{}' is no image of a backend and an architecture", printable(name)));
+        throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is not a backend and an architecture", printable(name)));
       }
       images_.push_back({name.substr(0, space), name.substr(space + 1), reader.data});
     } else if (kind == record::source) {
@@ -61,7 +59,7 @@ KernelBundle::KernelBundle(std::span<const std::byte> bytes) : bytes_(bytes) {
     } else if (kind == record::standard) {
       const std::string_view number = text_of(reader.data);
       if (number != "14" && number != "17" && number != "20") {
-        throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is no standard of C++", printable(number)));
+        throw_bad_bundle(bytes, fmt::format("it is damaged: '{}' is not a C++ standard", printable(number)));
       }
       cxx_standard_ = (number[0] - '0') * 10 + (number[1] - '0');
     } else if (kind == record::fast_math) {

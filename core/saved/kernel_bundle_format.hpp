@@ -105,12 +105,12 @@ class BundleReader {
     std::memcpy(&header, bytes.data(), sizeof(header));
     if (header.version != version) {
       throw_error(bytes, "it has version " + std::to_string(header.version) +
-                             " of the format, and this Weir reads version " + std::to_string(version) +
-                             "; make it with the Weir that the program is linked to");
+                             " of the format, but this Weir reads version " + std::to_string(version) +
+                             "; create it with the Weir that the program is linked to");
     }
     if (header.reserved != 0) throw_error(bytes, "it is damaged: bytes 12 to 15 of its header are not 0");
     if (header.size != bytes.size() || header.size % bundle_alignment != 0)
-      throw_error(bytes, "it is damaged: it says that it has " + std::to_string(header.size) + " bytes");
+      throw_error(bytes, "it is damaged: its header declares a size of " + std::to_string(header.size) + " bytes");
     at_ = sizeof(header);
   }
 
@@ -135,7 +135,7 @@ class BundleReader {
   std::span<const std::byte> take(std::uint64_t size, const char* what) {
     if (size > bytes_.size() - at_) {
       throw_error_(bytes_, std::string("it is damaged: ") + what + " of " + std::to_string(size) + " bytes at " +
-                               std::to_string(at_) + " does not fit in");
+                               std::to_string(at_) + " is not within the file");
     }
     const auto taken = bytes_.subspan(at_, size);
     at_ += (size + bundle_alignment - 1) / bundle_alignment * bundle_alignment;

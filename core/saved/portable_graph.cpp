@@ -84,7 +84,7 @@ class GraphReplay {
     if ((address.memory & SavedAddress::allocated) == 0)
       return static_cast<std::byte*>(content_.memory[address.memory].data) + address.offset;
     const AllocationPtr& own = allocations_[address.memory & ~SavedAddress::allocated];
-    if (!own) throw_bad_graph({}, "it is damaged: it uses memory that it has not allocated, or has freed");
+    if (!own) throw_bad_graph({}, "it is damaged: it uses memory that it has not allocated or has freed");
     return static_cast<std::byte*>(own->data()) + address.offset;
   }
 
@@ -145,16 +145,16 @@ void PortableGraph::bind_memory(std::string_view name, void* data, std::size_t b
     std::string names;
     for (const auto& memory : content_->memory) names += (names.empty() ? "'" : ", '") + memory.name + "'";
     call.throw_error(Errc::invalid_argument,
-                fmt::format("there is no memory '{}'; there is {}", name, names.empty() ? "none" : names));
+                     fmt::format("the graph has no memory '{}'; its memory: {}", name, names.empty() ? "none" : names));
   }
   if (bytes < found->bytes || data == nullptr)
     call.throw_error(Errc::invalid_argument,
-                fmt::format("memory '{}' needs {} bytes, and {} were given", name, found->bytes, bytes));
+                     fmt::format("memory '{}' needs {} bytes, but {} were passed", name, found->bytes, bytes));
   if (reinterpret_cast<std::uintptr_t>(data) % found->alignment != 0) {
-    call.throw_error(Errc::invalid_argument,
-                fmt::format("memory '{}' was aligned to {} bytes, and what was given, at {}, is not; memory of "
-                            "Device::allocate is",
-                            name, found->alignment, data));
+    call.throw_error(
+        Errc::invalid_argument,
+        fmt::format("memory '{}' must be aligned to {} bytes, but the address {} is not; memory of Device::allocate is",
+                    name, found->alignment, data));
   }
   found->data = data;
 }
@@ -163,7 +163,7 @@ void PortableGraph::bind_function(std::string_view name, HostFunction&& function
   const detail::Call call(*this, "PortableGraph::bind");
   const auto found = content_->functions.find(name);
   if (found == content_->functions.end())
-    call.throw_error(Errc::invalid_argument, fmt::format("there is no host function '{}'", name));
+    call.throw_error(Errc::invalid_argument, fmt::format("the graph has no host function '{}'", name));
   if (!function) call.throw_error(Errc::invalid_argument, "the function is empty");
   found->second = std::make_shared<HostFunction>(std::move(function));
 }
@@ -178,9 +178,9 @@ GraphPtr PortableGraph::build() {
   for (const auto& [name, function] : content_->functions) {
     if (function == nullptr) missing += fmt::format("{}host function '{}'", missing.empty() ? "" : ", ", name);
   }
-  if (!missing.empty()) call.throw_error(Errc::invalid_argument, "these are not bound: " + missing);
+  if (!missing.empty()) call.throw_error(Errc::invalid_argument, "these names are not bound: " + missing);
   auto work = std::make_shared<detail::CapturedOperations>();
-  work->flaw = "it was loaded from a file; copy that file";
+  work->flaw = "it was loaded from a file; copy that file instead";
   for (detail::GraphContent::Memory& memory : content_->memory) {
     if (memory.data == nullptr) {
       memory.own = content_->device.allocate_bytes(memory.bytes, memory.kind);

@@ -129,7 +129,7 @@ class NumberReader {
   template <class E>
   E take_enumerator(std::uint32_t value, E last, E first = E{}) const {
     if (value < static_cast<std::uint32_t>(first) || value > static_cast<std::uint32_t>(last))
-      throw_damaged(fmt::format("{} is not the number of any kind", value));
+      throw_damaged(fmt::format("{} is not a valid kind", value));
     return static_cast<E>(value);
   }
   void end() const {
@@ -252,11 +252,11 @@ class WorkReader {
 
   void take_copies(WorkStep& step, NumberReader& data) {
     step.items = next_in(work_.boxes, 2 * data.take_count(2 * sizeof(SavedBox)));
-    if (step.items.count == 0) data.throw_damaged("there is no copy");
+    if (step.items.count == 0) data.throw_damaged("a list of copies is empty");
     for (std::uint32_t left = step.items.count; left > 0; left -= 2) {
       const SavedBox to = take_box(data), from = take_box(data);
       if (to.width != from.width || to.height != from.height || to.depth != from.depth)
-        data.throw_damaged("the sides of a copy differ");
+        data.throw_damaged("the two sides of a copy differ");
       work_.boxes.insert(work_.boxes.end(), {to, from});
     }
   }
@@ -272,12 +272,12 @@ class WorkReader {
     const bool is_box = box.height > 1 || box.depth > 1;
     if (!has_word || element.empty() || element.size() % step.word_size != 0 || box.width % element.size() != 0 ||
         (is_box && element.size() != step.word_size))
-      data.throw_damaged("a fill is impossible");
+      data.throw_damaged("a fill is invalid");
   }
 
   void take_memory_operations(WorkStep& step, NumberReader& data) {
     step.items = next_in(work_.memory_operations, data.take_count(sizeof(SavedMemoryOperation)));
-    if (step.items.count == 0) data.throw_damaged("there is no memory operation");
+    if (step.items.count == 0) data.throw_damaged("a list of memory operations is empty");
     for (std::uint32_t left = step.items.count; left > 0; --left) {
       const auto& one = work_.memory_operations.emplace_back(data.take<SavedMemoryOperation>());
       const auto kind = data.take_enumerator(one.kind, MemoryOperation::Kind::flush_remote_writes);
@@ -298,7 +298,7 @@ class WorkReader {
         __builtin_mul_overflow(box.depth - 1, box.slice_pitch, &slices) || slices > most_bytes ||
         (box.height > 1 && box.row_pitch < box.width) ||
         (box.depth > 1 && (box.row_pitch < box.width || box.slice_pitch / box.row_pitch < box.height)))
-      data.throw_damaged("a box is impossible");
+      data.throw_damaged("a box is invalid");
     check_(box.first, box.width + rows + slices, false);
     return box;
   }

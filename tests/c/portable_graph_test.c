@@ -150,7 +150,7 @@ void test_portable_graphs(void) {
     };
     void* bytes = NULL;
     size_t size = 0;
-    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "name its memory", weir_graph_save_bytes(graph, names, 1, &bytes, &size));
+    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "add its memory", weir_graph_save_bytes(graph, names, 1, &bytes, &size));
     FAILS(WEIR_ERROR_INVALID_ARGUMENT, "memory is null", weir_graph_save_bytes(graph, NULL, 2, &bytes, &size));
     names[0].role = (weir_memory_role)3;
     FAILS(WEIR_ERROR_INVALID_ARGUMENT, "role is 3", weir_graph_save_bytes(graph, names, 2, &bytes, &size));

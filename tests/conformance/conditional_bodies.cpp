@@ -134,7 +134,7 @@ TEST_CASE("S41 body: the streams of the node's own capture take no work, and tha
       const Body body = [&](Stream& b) {
         const Refusal refusal = refusal_of([&] { call.act(b); });
         CHECK_MESSAGE(refusal.is(Errc::capture_unmatched), refusal.text);
-        CHECK_MESSAGE(refusal.says("stream that the function gets"), refusal.text);
+        CHECK_MESSAGE(refusal.says("stream that is passed to the function"), refusal.text);
         board.set(b, 2, 6);
       };
       const auto condition = board.cell(0).data();

@@ -155,7 +155,7 @@ TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both thre
       const StreamPtr theirs = device().create_stream();
       const StreamScope scope(theirs);
       const std::string errors = errors_of([&] { stray.reset(); });
-      CHECK(errors.find("a StreamScope ended on another thread than the one that it was begun on") != errors.npos);
+      CHECK(errors.find("a StreamScope was destroyed on another thread than the one that created it") != errors.npos);
       CHECK(*current_stream(device()) == *theirs);
     });
     CHECK(*current_stream(device()) == *inner);

@@ -330,7 +330,7 @@ TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where th
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, 1U, board.cell(0)));
   const Refusal second = refusal_of([&] { s->launch(kernels().add, {}, board.cell(0), std::uint64_t{1}); });
   CHECK_MESSAGE(second.is(Errc::invalid_argument), second.text);
-  CHECK_MESSAGE(second.says("argument 2 of 2 takes 4 bytes, and one of 8 was given"), second.text);
+  CHECK_MESSAGE(second.says("argument 2 of 2 takes 4 bytes, but one of 8 was passed"), second.text);
   board.show(*s, 0);
   s->synchronize();
   CHECK(board[0] == 0);
@@ -351,7 +351,8 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1.0F, 2.0F));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1U, 2U));
   const Refusal refusal = refusal_of([&] { s->launch(kernel, {}, board.cell(0), 1.0F, 2U); });
-  CHECK_MESSAGE(refusal.says("argument 2 of 3 is no floating-point number to the kernel, and one was given"), refusal.text);
+  CHECK_MESSAGE(refusal.says("argument 2 of 3 is not a floating-point number in the kernel, but one was passed"),
+                refusal.text);
   s->launch(kernel, {}, board.cell(0), -1, 2.0F);  // the sign is nobody's concern: the bits are the same
   board.show(*s, 0);
   s->synchronize();
@@ -408,13 +409,12 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void()>("add"));
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, unsigned, unsigned)>("add"));
   const Refusal sizes = refusal_of([&] { (void)module->kernel<void(unsigned*, double)>("add"); });
-  CHECK_MESSAGE(
-      sizes.says("its parameters are 2 of 8 and 4 bytes, and those of the type that was given are 2 of 8 and 8 bytes"),
-      sizes.text);
+  CHECK_MESSAGE(sizes.says("its parameters are 2 of 8 and 4 bytes, but those of the requested type are 2 of 8 and 8 bytes"),
+                sizes.text);
   if (!kernels().add->has_parameter_kinds()) return;
   const Refusal kinds = refusal_of([&] { (void)module->kernel<void(unsigned*, float)>("add"); });
   CHECK_MESSAGE(kinds.is(Errc::invalid_argument), kinds.text);
-  CHECK_MESSAGE(kinds.says("its parameter 2 of 2 is no floating-point number"), kinds.text);
+  CHECK_MESSAGE(kinds.says("its parameter 2 of 2 is not a floating-point number"), kinds.text);
 }
 
 TEST_CASE("S31 launch: a wrong one inside a capture is refused, and the capture goes on") {

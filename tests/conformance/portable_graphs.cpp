@@ -311,7 +311,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel
   if (device().supports(Feature::graph_child_nodes)) {
     const GraphPtr child = s->capture([&](Stream& c) { c.copy(y, x); });
     const GraphPtr graph = s->capture(portable, [&](Stream& c) { c.add_child_graph(child); });
-    CHECK(refusal_at(graph, {{"x", x}, {"y", y}}).says("is a graph that was not captured as portable"));
+    CHECK(refusal_at(graph, {{"x", x}, {"y", y}}).says("is a graph that is not portable"));
   }
   if (!device().supports(Feature::runtime_compilation)) return;
   const auto p = x.data();
@@ -322,9 +322,9 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel
   const auto typed = s->capture(portable, [&](Stream& c) { c.launch(k.add, {}, x, 1U); });
   CHECK(refusal_at(typed, {{"y", y}}).says("node 0 (kernel 'add'): argument 1, "));
   const auto number = s->capture(portable, [&](Stream& c) { c.launch(k.add, {}, reinterpret_cast<std::uint64_t>(p), 1U); });
-  CHECK(refusal_at(number, {{"x", x}}).says("argument 1 has an address in named memory as a number"));
+  CHECK(refusal_at(number, {{"x", x}}).says("argument 1 contains an address in named memory as a number"));
   const auto hidden = s->capture(portable, [&](Stream& c) { c.launch(k.add, {}, Hidden{p}, 1U); });
-  CHECK(refusal_at(hidden, {{"x", x}}).says("argument 1, of 8 bytes, may have an address in it"));
+  CHECK(refusal_at(hidden, {{"x", x}}).says("argument 1, of 8 bytes, may contain an address"));
   const auto raw = s->capture(portable, [&](Stream& c) {
     std::uint32_t* pointer = p;
     std::uint32_t one = 1;
@@ -332,7 +332,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel
     const weir::Parameter sizes[] = {{sizeof(pointer)}, {sizeof(one)}};
     c.launch_raw(k.add, {}, arguments, sizes);
   });
-  CHECK(refusal_at(raw, {{"x", x}}).says("argument 1, of 8 bytes, may have an address in it"));
+  CHECK(refusal_at(raw, {{"x", x}}).says("argument 1, of 8 bytes, may contain an address"));
   const auto module =
       device().compile("extern \"C\" __global__ void one(unsigned* p) { *p = 1; }", {.include_directories = {"/tmp"}});
   const auto one = module->kernel<void(unsigned*)>("one");

@@ -150,11 +150,11 @@ TEST_CASE("cuda bundles: where nothing fits, the error says what there is and wh
   CHECK_SAYS(none, "load-bundle: invalid_image");
   CHECK_SAYS(
       none,
-      "no image of the kernels 'story.cu' fits: there are cuda sm_80, cuda compute_80, host x86-64, and this device is "
-      "cuda sm_75; the bundle carries no source; add an image for it in weir_add_kernels");
+      "no image of the kernels 'story.cu' fits: the bundle has cuda sm_80, cuda compute_80, host x86-64, but this device is "
+      "cuda sm_75; the bundle does not contain the source; add an image for this device in weir_add_kernels");
   const Outcome refused = load("capability=80 fail=cuModuleLoadDataEx:0:218", "cuda sm_80,cuda compute_80,source");
-  CHECK_SAYS(refused, "the image for sm_80 does not load: ");
-  CHECK_SAYS(refused, "the image for compute_80 does not load: ");
+  CHECK_SAYS(refused, "the image for sm_80 cannot be loaded: ");
+  CHECK_SAYS(refused, "the image for compute_80 cannot be loaded: ");
   CHECK_SAYS(refused, "their source cannot be compiled here: no NVRTC: /nonexistent/libnvrtc.so");
   // Memory that runs out says nothing about the image.
   CHECK_SAYS(load("capability=80 fail=cuModuleLoadDataEx:1:2", "cuda sm_80,cuda compute_80"), "load-bundle: out_of_memory");

@@ -74,7 +74,7 @@ TEST_CASE("health: a fault that the driver goes on to report poisons the device,
       CHECK_SAYS(o, std::string(step) + ": device_fault");
     }
     INFO(o.output, o.errors);
-    CHECK(o.count("the device is poisoned since " + first) == 7);
+    CHECK(o.count("the device has been poisoned since " + first) == 7);
     CHECK_SAYS(o, "health: " + first);
     CHECK_SAYS(o, "describe: ok");
     CHECK_SAYS(o, "other-backend: ok");
@@ -129,7 +129,7 @@ TEST_CASE("health: asked for, it finds a fault that no call has met, and the sus
         tell(vendor, fail(vendor, vendor.event_question, "0", 600) + fail(vendor, "StreamQuery", "0", 600),
              {"stream", "allocate", "module", "kernel", "launch", "fill", "pending", "device-faults", "health", "query"},
              {{"WEIR_JOURNAL", "8"}});
-    CHECK_SAYS(o, "pending: kernel 'a_kernel', and 1 operation behind it");
+    CHECK_SAYS(o, "pending: kernel 'a_kernel', followed by 1 operation");
     CHECK_SAYS(o, "health: Device::health on " + vendor.name + ":0");
     CHECK_SAYS(o, "suspect: " + vendor.name + ":0 stream");
     CHECK_SAYS(o, ": kernel 'a_kernel'");
@@ -142,7 +142,7 @@ TEST_CASE("health: without the journal a stream says that it has work, and how t
   for (const Vendor& vendor : vendors()) {
     CAPTURE(vendor.name);
     CHECK_SAYS(tell(vendor, fail(vendor, "StreamQuery", "0", 600), {"stream", "pending"}),
-               "pending: work that is not known; set WEIR_JOURNAL");
+               "pending: unknown work; with WEIR_JOURNAL");
     CHECK_SAYS(tell(vendor, "", {"stream", "pending"}), "pending: nothing");
   }
 }

@@ -267,7 +267,7 @@ TEST_CASE("hip captures: a stream is not destroyed while another thread's captur
       tell("6.2", "trace=1", {"stream", "keep-async", "begin-capture", "drop-stream", "drop-async-beside", "join"});
   INFO(memory.errors);
   CHECK(calls(memory, "hipStreamDestroy") == 0);
-  CHECK(memory.complains("stream-ordered memory is leaked: a capture forbids to free it"));
+  CHECK(memory.complains("stream-ordered memory is leaked: a capture forbids freeing it"));
 }
 
 TEST_CASE("hip captures: what made a capture invalid is told of at its end, also where the runtime's end does not") {

@@ -84,17 +84,17 @@ void use(const Bytes& bytes) {
 }  // namespace
 
 TEST_CASE("graph file: what is none is refused with the reason") {
-  CHECK(has(refusal_of({}), "it is no graph"));
-  CHECK(has(refusal_of(Bytes(1000)), "it is no graph"));
+  CHECK(has(refusal_of({}), "it is not a graph file"));
+  CHECK(has(refusal_of(Bytes(1000)), "it is not a graph file"));
   Bytes newer = example();
   put(newer, 8, 2, 4);
-  CHECK(has(refusal_of(newer), "version 2 of the format, and this Weir reads version 1"));
+  CHECK(has(refusal_of(newer), "version 2 of the format, but this Weir reads version 1"));
   Bytes cut = example();
   cut.resize(cut.size() - 16);
-  CHECK(has(refusal_of(cut), "it is damaged: it says that it has"));
+  CHECK(has(refusal_of(cut), "it is damaged: its header declares a size of"));
   Bytes flipped = example();
   flipped[flipped.size() - 20] ^= std::byte{4};
-  CHECK(has(refusal_of(flipped), "its check number is another one"));
+  CHECK(has(refusal_of(flipped), "its checksum is wrong"));
   for (std::size_t at = 12; at < 16; ++at) {
     Bytes header = example();
     header[at] ^= std::byte{1};
@@ -137,14 +137,14 @@ TEST_CASE("graph file: what means nothing is refused") {
   };
   memory("x");
   memory("x");
-  CHECK(has(refusal(), "two memories are named 'x'"));
+  CHECK(has(refusal(), "two have the name 'x'"));
   memory("");
-  CHECK(has(refusal(), "one has no name"));
+  CHECK(has(refusal(), "a memory has no name"));
   operation(SavedKind::copy, {}, std::uint32_t{0});
-  CHECK(has(refusal(), "there is no copy"));
+  CHECK(has(refusal(), "a list of copies is empty"));
   allocate();
   free(8);
-  CHECK(has(refusal(), "freed twice, or not from its beginning"));
+  CHECK(has(refusal(), "freed twice, or by an address that is not its beginning"));
   allocate();
   free(0);
   CHECK(refusal().empty());
@@ -154,7 +154,7 @@ TEST_CASE("graph file: what means nothing is refused") {
   CHECK(has(refusal(), "freed twice"));
   allocate();
   operation(SavedKind::free, {0, 0}, SavedAddress{SavedAddress::allocated, 0, 0});
-  CHECK(has(refusal(), "operation 1 comes behind another one twice"));
+  CHECK(has(refusal(), "operation 1 depends twice on one operation"));
   conditional(ConditionalKind::while_nonzero, 1);
   CHECK(refusal().empty());
   conditional(ConditionalKind::while_nonzero, 2);
@@ -244,7 +244,7 @@ TEST_CASE("graph file: a box whose rows or slices overlap is refused") {
     Bytes bytes = whole;
     put(bytes, at + 8 * static_cast<std::size_t>(number), static_cast<std::uint64_t>(value), 8);
     seal(bytes);
-    CHECK(has(refusal_of(bytes), "a box is impossible"));
+    CHECK(has(refusal_of(bytes), "a box is invalid"));
   }
 }
 
@@ -267,22 +267,26 @@ TEST_CASE("graph file: what a kernel gets must lie in memory that has a name") {
   };
   const NamedMemory x("x", named.data(), named.size_bytes(), MemoryKind::device, MemoryRole::bound);
   CHECK(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named.first(32)); }, x).empty());
-  CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, forgotten); }, x), "is in no memory that has a name"));
+  CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, forgotten); }, x), "is not in the named memory"));
   const NamedMemory half("x", named.data(), 16, MemoryKind::device, MemoryRole::bound);
-  CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named); }, half), "is in no memory that has a name"));
+  CHECK(has(refusal([&](Stream& s) { s.launch(add, {1, 32}, named, named); }, half), "is not in the named memory"));
   struct [[gnu::packed]] Packed {
     char c;
     const int* p;
   };
   const Packed argument{0, named.data()};
-  CHECK(has(refusal([&](Stream& s) { s.launch(packed, {1, 32}, named, argument); }, x),
-            "argument 2 has an address in named memory as a number, at byte 1"));
+  CHECK(has(refusal(
+                [&](Stream& s) {
+                  s.launch(packed, {1, 32}, named, argument);
+                },
+                x),
+            "argument 2 contains an address in named memory as a number, at byte 1"));
 }
 
 TEST_CASE("graph file: is not saved over what is no file of bytes") {
   const auto x = host().allocate<int>(4);
   const GraphPtr graph = host().create_stream()->capture(portable, [&](Stream& s) { s.fill(x, 1); });
-  CHECK_THROWS_WITH_AS(graph->save("/dev/null", {{"x", x}}), doctest::Contains("is no regular file"), Error);
+  CHECK_THROWS_WITH_AS(graph->save("/dev/null", {{"x", x}}), doctest::Contains("is not a regular file"), Error);
 }
 
 TEST_CASE("graph file: changes of a kernel's launch are refused, or make a launch that Weir checks") {

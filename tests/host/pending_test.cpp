@@ -56,8 +56,8 @@ TEST_CASE("pending: a wait for a value is told with its address, value and condi
     CHECK(work.wait.condition == weir::WaitCondition::geq);
     CHECK(work.behind == 2);
     CHECK(work.describe().ends_with(
-        "(32 bits) to reach 1, now it is 0, and 2 operations behind it\n"
-        "  nothing that was enqueued would write that value, so the host must, or another process"));
+        "(32 bits) to reach 1, now it is 0, followed by 2 operations\n"
+        "  no enqueued operation would write that value, so the host or another process must write it"));
   }
   stream->synchronize();
   CHECK(stream->pending().kind == Kind::nothing);
@@ -111,12 +111,12 @@ TEST_CASE(
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     running = second->pending();
   }
-  CHECK(running.describe() == "a host function, which runs, and 1 operation behind it");
+  CHECK(running.describe() == "a host function, which runs, followed by 1 operation");
   const PendingWork next = third->pending();
   CHECK(next.kind == Kind::host_function);
   CHECK(next.describe() == "a host function, which waits for its turn\n  " + second->describe() +
-                               " is at a host function, which runs, and 1 operation behind it\n"
-                               "  what that function waits for only the program knows");
+                               " is at a host function, which runs, followed by 1 operation\n"
+                               "  Weir cannot see what that function waits for");
   over = true;
   second->synchronize();
 

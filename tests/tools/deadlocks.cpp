@@ -341,8 +341,8 @@ void a_rank_behind_the_other(Device& device) {
   ranks.b->synchronize();
 }
 
-constexpr const char* nobody = "nothing that was enqueued would write that value, so the host must, or another process";
-constexpr const char* only_the_program = "what that function waits for only the program knows";
+constexpr const char* nobody = "no enqueued operation would write that value, so the host or another process must write it";
+constexpr const char* only_the_program = "Weir cannot see what that function waits for";
 
 const StuckProgram all[] = {
     {"crosswise",

@@ -539,7 +539,7 @@ TEST_CASE("tools: a tool that is named twice is refused") {
   const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
                                        {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race,timeline,race"}});
   CHECK(outcome.status == 1);
-  CHECK(outcome.complains("reading WEIR_TOOLS='race,timeline,race': 'race' stands in it twice; list each tool once"));
+  CHECK(outcome.complains("reading WEIR_TOOLS='race,timeline,race': 'race' is listed twice; list each tool once"));
 }
 
 TEST_CASE("tools: a tool cannot come late, and one that is not there is an error") {
@@ -552,7 +552,7 @@ TEST_CASE("tools: a tool cannot come late, and one that is not there is an error
   };
   CHECK(child("nosuch").complains("tool nosuch: its library libweir_tool_nosuch.so was not found"));
   CHECK(child("").complains("WEIR_TOOLS=''"));
-  CHECK(child("../race").complains("'../race' is not a tool's name"));
+  CHECK(child("../race").complains("'../race' is not a valid name of a tool"));
   CHECK(child("race").status == 0);
 }
 
@@ -568,7 +568,7 @@ TEST_CASE("tools: a tool, or a backend, whose file is cut short is an error, and
           weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
                           {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "race"}, {"WEIR_PLUGIN_PATH", temporary.path()}});
       CHECK(outcome.status == 1);
-      CHECK(outcome.complains(copy + " cannot be used: it is cut short: "));
+      CHECK(outcome.complains(copy + " cannot be used: it is truncated: "));
     }
     std::filesystem::remove(copy);
   }

@@ -328,5 +328,5 @@ TEST_CASE("race: its variable without the tool is noticed") {
   const Outcome outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_write_then_read"},
                                           {{"WEIR_BACKEND", "host"}, {"WEIR_RACE", "json=x.json"}});
   CHECK(outcome.status == 0);
-  CHECK(outcome.complains("WEIR_RACE is set and has no effect without WEIR_TOOLS=race"));
+  CHECK(outcome.complains("WEIR_RACE is set but has no effect without WEIR_TOOLS=race"));
 }

@@ -341,7 +341,7 @@ TEST_CASE("replay: damage, and what is no recording, are refused with the reason
   CHECK(has(refusal_of(Bytes(1000)), "it is no recording"));
   Bytes changed = whole;
   changed[8] = std::byte{1};
-  CHECK(has(refusal_of(changed), "version 1 of the format, and this Weir reads version 2"));
+  CHECK(has(refusal_of(changed), "version 1 of the format, but this Weir reads version 2"));
   changed = whole;
   changed[changed.size() - 20] ^= std::byte{1};
   CHECK(has(refusal_of(changed), " is changed, or not at its place"));
@@ -451,7 +451,7 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
       operation.reads = operation.results = 0;
       data.assign(4, std::byte{0});
     });
-    CHECK(has(refusal_of(file_of(records)), "there is no copy"));
+    CHECK(has(refusal_of(file_of(records)), "a list of copies is empty"));
   }
 
   records = conditional;

@@ -111,7 +111,7 @@ TEST_CASE("stuck: WEIR_STUCK tells of a wait that takes too long what it waits f
       CHECK(run.outcome.status == 128 + 14);  // the test's own end
       CHECK(run.outcome.complains("weir stuck: process "));
       CHECK(run.outcome.complains(" has been in "));
-      CHECK(run.outcome.complains("  no stream can go on by itself: a thread of the program must end this, or another"));
+      CHECK(run.outcome.complains("  no stream can continue by itself: a thread of the program, or another process, must"));
       for (const char* const text : run.program->says) {
         CAPTURE(text);
         CHECK(tells(run.outcome, text));
@@ -152,7 +152,7 @@ TEST_CASE("stuck: of a GPU the journal knows what streams wait for, and WEIR_STU
                        {"WEIR_STUCK", "300ms"}});
   CAPTURE(outcome.errors);
   CHECK(outcome.complains(" has been in Stream::synchronize of hip:0 stream 0x"));
-  CHECK(outcome.complains("(32 bits) to be 1, now it is 0, and 1 operation behind it"));
+  CHECK(outcome.complains("(32 bits) to be 1, now it is 0, followed by 1 operation"));
   CHECK(tells(outcome, "{b} would write that value: a written value, 1 operation further on"));
   CHECK(tells(outcome, "circle: a b"));
 }
@@ -203,7 +203,7 @@ TEST_CASE("stuck: a program that hangs ends by the time limit of weir shake, and
     CAPTURE(time);
     const Outcome outcome = weir::test::run(WEIR_STUCK_PROGRAMS, {"crosswise", "20"}, {{"WEIR_STUCK", time}});
     CHECK(outcome.status == 1);
-    CHECK(outcome.complains("it is no time; give a whole number and ms, s or min, such as 30s, or unset it"));
+    CHECK(outcome.complains("it is not a time; set it to a whole number and ms, s or min, such as 30s, or unset it"));
   }
   const Outcome shaken =
       weir::test::run(WEIR_STUCK_COMMAND, {"shake", "--seeds=2", "--timeout=2", "--", WEIR_STUCK_PROGRAMS, "crosswise"},

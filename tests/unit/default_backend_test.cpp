@@ -41,7 +41,7 @@ TEST_CASE("default backend: an unknown name, an empty element and a missing plug
   const Outcome unknown = default_with("nosuch");
   CHECK(unknown.says("error: backend_unknown"));
   CHECK(unknown.says("no backend 'nosuch': the known ones are cuda, hip, host"));
-  CHECK(unknown.says("use a known one, or give the plugin's folder in WEIR_PLUGIN_PATH"));
+  CHECK(unknown.says("use a known name, or set WEIR_PLUGIN_PATH to the plugin's folder"));
 
   const Outcome empty = default_with("cuda,,host");
   CHECK(empty.says("error: invalid_environment"));
@@ -60,7 +60,7 @@ TEST_CASE("default backend: the first usable one of a list") {
   CHECK(default_with("immediate").says("default: immediate:0"));
   const Outcome second = default_with("misfit,immediate", {{"WEIR_TEST_FACTORY", "no_device"}, {"WEIR_LOG", "info"}});
   CHECK(second.says("default: immediate:0"));
-  CHECK(second.complains("weir info: backend misfit passed over (WEIR_BACKEND=misfit,immediate): "));
+  CHECK(second.complains("weir info: skipped backend misfit (WEIR_BACKEND=misfit,immediate): "));
   CHECK(second.complains("weir info: default backend: immediate"));
   const Outcome first = default_with("immediate,misfit");
   CHECK(first.says("default: immediate:0"));
@@ -71,14 +71,15 @@ TEST_CASE("default backend: a skipped backend that seemed meant to work is a war
   for (const char* how : {"driver_too_old", "driver_failed"}) {
     const Outcome outcome = default_with("misfit,immediate", {{"WEIR_TEST_FACTORY", how}});
     CHECK(outcome.says("default: immediate:0"));
-    CHECK(outcome.complains("weir warn: backend misfit passed over"));
+    CHECK(outcome.complains("weir warn: skipped backend misfit"));
   }
   for (const char* how : {"driver_not_found", "no_device"}) {
     const Outcome outcome = default_with("misfit,immediate", {{"WEIR_TEST_FACTORY", how}});
     CHECK(outcome.says("default: immediate:0"));
     CHECK(outcome.errors.empty());
   }
-  CHECK(default_with("misfit,immediate", {{"WEIR_TEST_DESCRIPTOR", "revision"}}).complains("weir warn: backend misfit"));
+  CHECK(default_with("misfit,immediate", {{"WEIR_TEST_DESCRIPTOR", "revision"}})
+            .complains("weir warn: skipped backend misfit"));
 }
 
 TEST_CASE("default backend: a named backend that is not usable is an error; nothing stands in for it") {
@@ -126,7 +127,7 @@ TEST_CASE("default backend: WEIR_DEVICE selects one of the existing devices") {
   CHECK(default_with("immediate", {{"WEIR_DEVICE", "1"}}).says("default: immediate:1"));
   const Outcome outcome = default_with("immediate", {{"WEIR_DEVICE", "2"}});
   CHECK(outcome.says("error: invalid_environment"));
-  CHECK(outcome.says("WEIR_DEVICE='2': backend immediate has 2 devices; give a number from 0 to 1"));
+  CHECK(outcome.says("WEIR_DEVICE='2': backend immediate has 2 devices; use a number from 0 to 1"));
 }
 
 #if WEIR_TEST_HAS_HOST

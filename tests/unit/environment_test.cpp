@@ -105,7 +105,7 @@ TEST_CASE("environment: lists have elements, none of them empty") {
   CHECK(split_list("V", "a", ':', "r") == Elements{"a"});
   CHECK(split_list("V", "a:b c:d", ':', "r") == Elements{"a", "b c", "d"});
   const std::vector<std::pair<std::string, std::string>> complaints = {
-      {"", "set and empty"}, {":", "element 1"}, {"a:", "element 2"}, {":a", "element 1"}, {"a::b", "element 2"}};
+      {"", "set but empty"}, {":", "element 1"}, {"a:", "element 2"}, {":a", "element 1"}, {"a::b", "element 2"}};
   for (const auto& wrong : complaints) {
     CAPTURE(wrong.first);
     const std::string what = refusal_when([&] { split_list("V", wrong.first, ':', "do better"); });

@@ -33,7 +33,7 @@ TEST_CASE("error: what() names operation, object, cause and remedy") {
 
 TEST_CASE("error: what() without an object, and without a detail") {
   CHECK(std::string(Error(Errc::no_device, "open", "", "none is here").what()) == "open: none is here");
-  CHECK(std::string(Error(Errc::no_device, "open", "hip", "").what()) == "open on hip: the driver shows no device");
+  CHECK(std::string(Error(Errc::no_device, "open", "hip", "").what()) == "open on hip: the driver reports no device");
 }
 
 TEST_CASE("error: what() keeps the driver's code, name and text") {

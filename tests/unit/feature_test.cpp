@@ -43,7 +43,7 @@ TEST_CASE("feature: a table begins with all absent, each with a reason") {
   for (const Feature feature : weir::all_features()) {
     CHECK_FALSE(table.supports(feature));
     CHECK(table.state(feature).support == Support::absent);
-    CHECK(table.state(feature).reason == "this backend does not have it");
+    CHECK(table.state(feature).reason == "this backend does not support it");
   }
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("feature: a table keeps what it was told, and a reason for all that is
   CHECK(table.state(Feature::graph_capture).reason == "the driver is too old");
 
   table.absent(Feature::stream_id, "");
-  CHECK(table.state(Feature::stream_id).reason == "this backend does not have it");
+  CHECK(table.state(Feature::stream_id).reason == "this backend does not support it");
   table.emulated(Feature::stream_id, "");
   CHECK_FALSE(table.state(Feature::stream_id).reason.empty());
   table.set(Feature::stream_id, Support::native, "no reason is needed");
@@ -78,8 +78,8 @@ TEST_CASE("feature: WEIR_DISABLE_FEATURES makes features absent, and says so") {
   CHECK(before.says("host_functions: native"));
   CHECK(before.says("event_timing: native"));
   const auto after = run_child(features, {{"WEIR_DISABLE_FEATURES", "event_timing,host_functions,graph_capture"}});
-  CHECK(after.says("host_functions: absent: WEIR_DISABLE_FEATURES"));
-  CHECK(after.says("event_timing: absent: WEIR_DISABLE_FEATURES"));
+  CHECK(after.says("host_functions: absent: it is disabled by WEIR_DISABLE_FEATURES"));
+  CHECK(after.says("event_timing: absent: it is disabled by WEIR_DISABLE_FEATURES"));
   // What is absent anyway keeps the reason that would still hold without the variable.
   CHECK(after.says("graph_capture: absent: work is done at once"));
 }
@@ -92,8 +92,8 @@ TEST_CASE("feature: what needs a disabled feature is absent with it, and names i
   CHECK(state_of("graph_memory_nodes", "stream_id") == "graph_memory_nodes: native: \n");
   for (const char* needed : {"async_allocation", "graph_capture"}) {
     CHECK(state_of("graph_memory_nodes", needed) == "graph_memory_nodes: absent: it needs '" + std::string(needed) +
-                                                        "', which WEIR_DISABLE_FEATURES lists; take " + needed +
-                                                        " out of that variable\n");
+                                                        "', which is disabled by WEIR_DISABLE_FEATURES; remove " + needed +
+                                                        " from that variable\n");
   }
   for (const char* feature : {"capture_into_graph", "host_functions_in_capture", "memory_operations_in_capture",
                               "graph_update", "graph_upload", "graph_debug_dot", "graph_clone", "graph_child_nodes",
@@ -119,7 +119,7 @@ TEST_CASE("feature: WEIR_DISABLE_FEATURES that does not parse is an error of the
   CHECK(error_of("event_timing,Graph_Capture").says("did you mean 'graph_capture'?"));
   const auto unknown = error_of("teleportation");
   for (const Feature feature : weir::all_features()) CHECK(unknown.says(to_string(feature)));
-  CHECK(error_of("").says("set and empty"));
+  CHECK(error_of("").says("set but empty"));
   CHECK(error_of("graph_capture,").says("element 2 is empty"));
   CHECK(error_of("graph_capture,,stream_id").says("element 2 is empty"));
 }
@@ -129,9 +129,9 @@ TEST_CASE("feature: a value that is no feature is absent and cannot be set") {
   for (const Feature none : {static_cast<Feature>(weir::feature_count), static_cast<Feature>(255)}) {
     CHECK_FALSE(table.supports(none));
     CHECK(table.state(none).support == weir::Support::absent);
-    CHECK(table.state(none).reason.find("no such feature") != std::string::npos);
+    CHECK(table.state(none).reason.find("not a feature") != std::string::npos);
     CHECK_THROWS_AS(table.native(none), weir::Error);
     CHECK_THROWS_WITH_AS(weir::device("immediate").require({none}),
-                         doctest::Contains("'unknown' is absent: there is no such feature"), weir::Error);
+                         doctest::Contains("'unknown' is absent: this value is not a feature"), weir::Error);
   }
 }

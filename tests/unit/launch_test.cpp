@@ -63,8 +63,9 @@ TEST_CASE("launch config: numbers mean what they mean between chevrons") {
 
 TEST_CASE("dim3: a number that does not fit is an error, which says the number") {
   constexpr unsigned largest = std::numeric_limits<unsigned>::max();
-  CHECK_THROWS_WITH(Dim3(-1), "Dim3: an extent of -1; give 1 or more");
-  CHECK_THROWS_WITH(Dim3(1, 2, (1LL << 33U) + 5), "Dim3: an extent of 8589934597; no device takes more than 2^31-1 blocks");
+  CHECK_THROWS_WITH(Dim3(-1), "Dim3: an extent cannot be -1; use 1 or more");
+  CHECK_THROWS_WITH(Dim3(1, 2, (1LL << 33U) + 5),
+                    "Dim3: an extent cannot be 8589934597; no device supports more than 2^31-1 blocks");
   CHECK_THROWS_AS(Dim3(1, std::size_t{1} << 32U), weir::Error);
   CHECK(is(Dim3(largest, 0), largest, 0, 1));
 }

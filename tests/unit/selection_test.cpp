@@ -72,13 +72,13 @@ TEST_CASE("selection: characters that no name has are errors") {
     CHECK(says(refusal(value), "[a-z][a-z0-9_]*"));
   }
   CHECK(says(refusal("CUDA"), "did you mean 'cuda'?"));
-  CHECK(says(refusal("cuda\n"), "'cuda\\x0a' is not a backend's name"));
+  CHECK(says(refusal("cuda\n"), "'cuda\\x0a' is not a valid name of a backend"));
   CHECK(says(refusal("cuda, host"), "did you mean 'host'?"));
   CHECK(says(refusal("/lib/x"), "known: cuda, hip, host"));
 }
 
 TEST_CASE("selection: auto is alone, and no name is repeated") {
-  CHECK(says(refusal("cuda,auto"), "'auto' stands alone"));
+  CHECK(says(refusal("cuda,auto"), "'auto' cannot be in a list"));
   CHECK(says(refusal("auto,host"), "cuda,hip,host"));
   CHECK(says(refusal("host,cuda,host"), "'host' is listed twice"));
 }
@@ -110,7 +110,7 @@ TEST_CASE("selection: names of devices") {
 }
 
 TEST_CASE("selection: a line end in a device's name is shown as an escape") {
-  CHECK_THROWS_WITH_AS(parse_device_name("cuda\n:0", known), doctest::Contains("'cuda\\x0a:0' does not name a device"),
+  CHECK_THROWS_WITH_AS(parse_device_name("cuda\n:0", known), doctest::Contains("'cuda\\x0a:0' is not the name of a device"),
                        Error);
 }
 

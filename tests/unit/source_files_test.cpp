@@ -140,5 +140,5 @@ TEST_CASE("source files: where they cannot be known, it says why") {
   CHECK(ask("#include <./given.h>", {}, true).unknown.empty());
   const Folder f;
   f.write("big.h", std::string((std::size_t{64} << 20U) + 1, ' '));
-  CHECK(says(ask("#include <big.h>", {"-I" + f.path()}), "too much"));
+  CHECK(says(ask("#include <big.h>", {"-I" + f.path()}), "too large"));
 }

@@ -140,11 +140,11 @@ def test_what_save_refuses(memory, tmp_path):
     stream, x, y, _ = memory
     with weir.capture(stream) as captured:
         y.copy_from(x)
-    with pytest.raises(weir.UnsupportedError, match="not captured to be saved"):
+    with pytest.raises(weir.UnsupportedError, match="not captured as portable"):
         captured.graph.to_bytes({"x": x, "y": y})
     with weir.capture(stream, portable=True) as captured:
         y.copy_from(x)
-    with pytest.raises(weir.InvalidArgumentError, match="no memory that has a name"):
+    with pytest.raises(weir.InvalidArgumentError, match="is not in the named memory"):
         captured.graph.to_bytes({"x": x})
     with pytest.raises(TypeError, match="weir.Buffer"):
         captured.graph.to_bytes({"x": x, "y": np.zeros(4)})
@@ -247,7 +247,7 @@ def test_one_name_stands_for_one_function(memory):
         stream.launch_host_func(print, 2)
     with weir.capture(stream, portable=True) as captured:
         stream.launch_host_func(print, name="")
-    with pytest.raises(weir.UnsupportedError, match="without a name"):
+    with pytest.raises(weir.UnsupportedError, match="function has no name"):
         captured.graph.to_bytes()
     builder = weir.GraphBuilder(stream.device, portable=True)
     builder.add([], lambda on: on.launch_host_func(print, name="p"))
