@@ -206,7 +206,7 @@ int main(int argc, char** argv) {
   CLI::App app("Measures and draws the entropy of a file, block by block, on a GPU or the CPU.");
   app.add_option("file", options.file, "The file to measure, of any size");
   const auto not_empty = [](const std::string& text) {
-    return std::string(text.empty() ? "it is empty; leave the option out for the default" : "");
+    return std::string(text.empty() ? "it is empty; omit the option for the default" : "");
   };
   const auto power_of_two = [](const std::string& text) {  // checks only that it is a number; make_plan checks the range
     const bool is_number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;

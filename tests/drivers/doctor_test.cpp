@@ -95,7 +95,7 @@ Outcome doctor(Environment environment) { return weir::test::run(WEIR_TEST_COMMA
 
 TEST_CASE("doctor: CUDA without a driver library") {
   Machine m = with_nvidia();
-  CHECK_BLAMES(cuda("driver_not_found", m), "its library libcuda.so.1 is not", "libnvidia-compute-535");
+  CHECK_BLAMES(cuda("driver_not_found", m), "its library libcuda.so.1 is missing", "libnvidia-compute-535");
   m.container = "docker";
   CHECK_BLAMES(cuda("driver_not_found", m), "container was started without", "docker run --gpus all");
   m.container = "podman";
@@ -107,7 +107,7 @@ TEST_CASE("doctor: CUDA without a driver library") {
   CHECK_BLAMES(cuda("driver_not_found", m), "driver is not installed", "sudo apt install nvidia-driver");
   CHECK(cuda("driver_not_found", m).expected);
   const Diagnosis nothing = cuda("driver_not_found", Machine());
-  CHECK(has(nothing.cause, "nothing to mend"));
+  CHECK(has(nothing.cause, "nothing needs to be fixed"));
   CHECK(nothing.commands.empty());
   CHECK_FALSE(nothing.expected);
 }
@@ -118,11 +118,11 @@ TEST_CASE("doctor: CUDA with a driver that shows no device") {
   m.nvidia_nodes[1] = no_node("/dev/nvidia-uvm");
   CHECK_BLAMES(cuda("no_device", m), "/dev/nvidia-uvm is missing", "sudo nvidia-modprobe -c 0 -u");
   m.nvidia_nodes[0] = node("/dev/nvidiactl", "Permission denied");
-  CHECK_BLAMES(cuda("no_device", m), "members of the group 'render' may", "sudo usermod -aG render");
+  CHECK_BLAMES(cuda("no_device", m), "members of the group 'render' can", "sudo usermod -aG render");
   m.nvidia_nodes[0].group_may = false;
-  CHECK_BLAMES(cuda("no_device", m), "/dev/nvidiactl may not be opened: Permission denied", "ls -l /dev/nvidiactl");
+  CHECK_BLAMES(cuda("no_device", m), "/dev/nvidiactl cannot be opened: Permission denied", "ls -l /dev/nvidiactl");
   m.container = "docker";
-  CHECK_BLAMES(cuda("no_device", m), "container was started without it", "docker run --gpus all");
+  CHECK_BLAMES(cuda("no_device", m), "container was started without this device", "docker run --gpus all");
   m.hiding["CUDA_VISIBLE_DEVICES"] = "7";
   CHECK_BLAMES(cuda("no_device", m), "CUDA_VISIBLE_DEVICES='7' hides", "unset CUDA_VISIBLE_DEVICES");
   Machine without_module = with_nvidia();
@@ -147,15 +147,15 @@ TEST_CASE("doctor: HIP without /dev/kfd, or without the right to open it") {
   m.hiding["HIP_VISIBLE_DEVICES"] = "9";
   CHECK_BLAMES(hip("no_device", m), "HIP_VISIBLE_DEVICES='9'", "unset HIP_VISIBLE_DEVICES");
   m.kfd.error = "Permission denied";
-  CHECK_BLAMES(hip("no_device", m), "members of the group 'render' may", "sudo usermod -aG render \"$USER\"");
+  CHECK_BLAMES(hip("no_device", m), "members of the group 'render' can", "sudo usermod -aG render \"$USER\"");
   m.kfd = no_node("/dev/kfd");
-  CHECK_BLAMES(hip("no_device", m), "does not support this device", "dmesg");
+  CHECK_BLAMES(hip("no_device", m), "does not support computing on this device", "dmesg");
   m.amdgpu_module = false;
   CHECK_BLAMES(hip("no_device", m), "amdgpu is not loaded", "sudo modprobe amdgpu");
   m.container = "docker";
   CHECK_BLAMES(hip("no_device", m), "started without /dev/kfd", "--device /dev/kfd --device /dev/dri");
   CHECK_BLAMES(hip("driver_not_found", with_amd()), "libamdhip64 is not installed", "sudo apt install");
-  CHECK(has(hip("no_device", Machine()).cause, "nothing to mend"));
+  CHECK(has(hip("no_device", Machine()).cause, "nothing needs to be fixed"));
   Machine empty_container;
   empty_container.container = "docker";
   CHECK_BLAMES(hip("no_device", empty_container), "if the machine has one", "--device /dev/kfd");
@@ -234,7 +234,7 @@ TEST_CASE("doctor: a plugin that is none, with the variable that puts it first")
   std::ofstream(folder.path() + "/libweir_cuda.so") << std::string(200, 'x');
   const Outcome o = doctor({{"WEIR_PLUGIN_PATH", folder.path()}});
   CHECK(o.status == 1);
-  CHECK_SAYS(o, "best        cuda, which should be usable here and is not");
+  CHECK_SAYS(o, "best        cuda, which should be usable here but is not");
   CHECK_SAYS(o, "cuda        plugin incompatible");
   CHECK_SAYS(o, "WEIR_PLUGIN_PATH=" + folder.path());
   CHECK_SAYS(o, "try       unset WEIR_PLUGIN_PATH");
@@ -242,7 +242,7 @@ TEST_CASE("doctor: a plugin that is none, with the variable that puts it first")
 
 TEST_CASE("doctor: mistyped variables") {
   const Outcome unread = doctor({{"WEIR_BAKCEND", "host"}});
-  CHECK_SAYS(unread, "WEIR_BAKCEND is read by nobody; WEIR_BACKEND was probably meant");
+  CHECK_SAYS(unread, "no code reads WEIR_BAKCEND; WEIR_BACKEND is probably intended");
   CHECK_SAYS(unread, "try       export WEIR_BACKEND=\"$WEIR_BAKCEND\"; unset WEIR_BAKCEND");
   const Outcome relative = doctor({{"WEIR_CACHE_DIR", "cache"}});
   CHECK(relative.status == 1);
@@ -250,10 +250,10 @@ TEST_CASE("doctor: mistyped variables") {
   CHECK_SAYS(relative, "try       unset WEIR_CACHE_DIR");
   CHECK(doctor({{"WEIR_BACKEND", "cuda,,host"}}).status == 2);
   const Outcome folder = doctor({{"WEIR_PLUGIN_PATH", std::string(WEIR_TEST_PLUGINS) + ":/nonexistent"}});
-  CHECK_SAYS(folder, "variable    WEIR_PLUGIN_PATH names /nonexistent, and there is no such folder");
+  CHECK_SAYS(folder, "variable    WEIR_PLUGIN_PATH contains /nonexistent, which does not exist");
   const Outcome unknown = doctor({{"WEIR_BACKEND", "hots"}});
   CHECK(unknown.status == 1);
-  CHECK_SAYS(unknown, "best        none of the backends that WEIR_BACKEND lists is usable here");
+  CHECK_SAYS(unknown, "best        none of the backends in WEIR_BACKEND is usable here");
   CHECK_SAYS(unknown, "'host'?)");  // the line may break within the words before it
   CHECK_SAYS(unknown, "try       unset WEIR_BACKEND");
 #if WEIR_TEST_HAS_HOST
@@ -290,7 +290,7 @@ const std::string gcc_there = gcc + ", /usr/bin/c++", clang_there = clang + ", /
 }  // namespace
 
 TEST_CASE("doctor: casts that do not saturate in kernels on the CPU are named where GCC compiles these") {
-  const std::string says = "does not saturate";
+  const std::string says = "do not saturate";
   CHECK(any(host_with(gcc_there, {}).found, "compiled by " + gcc));
   CHECK(any(host_with(gcc_there, {}).found, says));
   CHECK_FALSE(any(host_with("Debian clang version 14.0.6, /usr/bin/c++", {}).found, says));
@@ -306,7 +306,7 @@ TEST_CASE("doctor: whether kernels on the CPU have the work-group pass; what its
 
   const Diagnosis absent = host_with(gcc_there, {19, 16});
   CHECK(any(absent.found, says));
-  CHECK(any(absent.found, "passes for Clang 19, 16, and this compiler is none of them"));
+  CHECK(any(absent.found, "passes for Clang 19, 16, but not for this compiler"));
   REQUIRE(absent.commands.size() == 1);
   CHECK(absent.commands[0] == "sudo apt install clang-19");
 
@@ -346,7 +346,7 @@ TEST_CASE("doctor: no driver, where a variable names it") {
   CHECK(o.status == 1);
   CHECK_SAYS(o, "cuda        driver not found");
   CHECK_SAYS(o, "/nonexistent/libcuda.so.1: cannot open shared object file");
-  CHECK_SAYS(o, "cause     WEIR_CUDA_DRIVER names a file that cannot be opened");
+  CHECK_SAYS(o, "cause     WEIR_CUDA_DRIVER is set to a file that cannot be opened");
   CHECK_SAYS(o, "try       unset WEIR_CUDA_DRIVER");
 }
 
@@ -364,7 +364,7 @@ TEST_CASE("doctor: a driver without a device") {
 TEST_CASE("doctor: a driver that is too old") {
   const Outcome o = doctor({{"WEIR_CUDA_DRIVER", WEIR_TEST_OLD_CUDA}, {"WEIR_TEST_DRIVER", "version=11080"}});
   CHECK(o.status == 1);
-  CHECK_SAYS(o, "best        cuda, which should be usable here and is not");
+  CHECK_SAYS(o, "best        cuda, which should be usable here but is not");
   CHECK_SAYS(o, "cuda        driver too old");
   CHECK_SAYS(o, "the driver is for CUDA 11.8");
   CHECK_SAYS(o, "try       unset WEIR_CUDA_DRIVER");

@@ -103,7 +103,7 @@ TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bund
     CAPTURE(line);
     CHECK(listing.says(line));
   }
-  CHECK(inspect(bare).says("\n  source  not carried\n"));
+  CHECK(inspect(bare).says("\n  source  not included\n"));
   // Within another file, twice; damaged; none at all.
   const std::string text = content(bundle);
   const Outcome twice = inspect(project.files.write("twice", "some program" + text + text + "more of it").string());
@@ -117,7 +117,7 @@ TEST_CASE("tool: an image for the CPU, the files that it was made of, and a bund
   const Outcome damaged = inspect(project.files.write("damaged", "some program" + broken).string());
   CHECK(damaged.status == 1);
   CHECK(damaged.complains("the bundle at byte 12: it is damaged"));
-  CHECK(inspect(WEIR_TEST_NO_LIBRARY).complains("has no kernels that weir_add_kernels made"));
+  CHECK(inspect(WEIR_TEST_NO_LIBRARY).complains("contains no kernels of weir_add_kernels"));
   CHECK(inspect("/nonexistent/file").complains("/nonexistent/file cannot be read: No such file or directory"));
 #endif
 }
@@ -245,7 +245,7 @@ TEST_CASE("tool: Clang alone makes PTX for NVIDIA and a code object for AMD") {
   CAPTURE(ptx.errors);
   REQUIRE(ptx.status == 0);
   CHECK(content(project.image).find(".visible .entry k(") != std::string::npos);
-  CHECK(make("cuda sm_80").complains("Clang makes PTX, not machine code for sm_80: write 80-virtual"));
+  CHECK(make("cuda sm_80").complains("Clang compiles to PTX, not to machine code for sm_80: write 80-virtual"));
 
   // What a warp does, shared memory, and a function that is more than an instruction.
   constexpr const char* warp_source =
@@ -264,7 +264,7 @@ TEST_CASE("tool: Clang alone makes PTX for NVIDIA and a code object for AMD") {
     CHECK(content(project.image).find(instruction) != std::string::npos);
   }
   const Outcome sine = with("cuda compute_80", "sinf");
-  CHECK((sine.status == 0 || sine.complains("in CUDA's libdevice.10.bc, which is not on this machine")));
+  CHECK((sine.status == 0 || sine.complains("from CUDA's libdevice.10.bc, which was not found on this machine")));
   CHECK(with("cuda compute_80", "no_such_function").complains(project.source.string() + ":2:"));
 
   // Another thread may write there before the barrier.
@@ -292,9 +292,9 @@ TEST_CASE("tool: a folder in place of a file is told to be one") {
   const std::string folder = files.folder().string(), source = files.write("k.cu", kernel).string();
   const Outcome image = tool({"image", "--for", "host x86-64", "--output=" + folder + "/image", folder});
   CHECK(image.status == 1);
-  CHECK_MESSAGE(image.errors == folder + " is a folder; give a file\n", image.errors);
+  CHECK_MESSAGE(image.errors == folder + " is a folder, not a file\n", image.errors);
   files.write("n.cuh", "");
   const Outcome bundle = tool({"bundle", "--output=" + folder + "/bundle", source, folder});
   CHECK(bundle.status == 1);
-  CHECK_MESSAGE(bundle.errors == folder + " is a folder; give a file\n", bundle.errors);
+  CHECK_MESSAGE(bundle.errors == folder + " is a folder, not a file\n", bundle.errors);
 }

@@ -47,8 +47,8 @@ fi
 
 # Nothing for a whole grid to wait; lanes in a mask of 32 bits; mathematics where ROCm's libraries do not know the processor;
 # printf on AMD; and specializations of kernels, which Clang does not take beside device code by default.
-reasons="what Clang does not have for $architecture: (__weir_grid_barrier|printf)|the mask must have 64 bits"
-reasons+="|in ROCm's device libraries|in CUDA's libdevice|'device' and 'global' attributes are not compatible"
+reasons="functions that Clang lacks for $architecture: (__weir_grid_barrier|printf)|the mask must have 64 bits"
+reasons+="|from ROCm's device libraries|from CUDA's libdevice|'device' and 'global' attributes are not compatible"
 compiled=0 refused=0 failed=0
 for file in "$folder"/*.cu; do
   name=$(basename "$file")

@@ -32,7 +32,7 @@ Outcome tell(Environment environment, const std::string& faults, const std::vect
 TEST_CASE("faults: an operation fails the time that is named, and the program is told which part says so") {
   const Outcome o = run_with_faults("alloc:1=out_of_memory");
   CHECK(o.status == 1);
-  CHECK(o.complains("Device::allocate on host:0: it fails, because WEIR_FAULTS says 'alloc:1=out_of_memory'"));
+  CHECK(o.complains("Device::allocate on host:0: it fails because of the WEIR_FAULTS rule 'alloc:1=out_of_memory'"));
   CHECK(o.complains("weir faults: alloc:1=out_of_memory: 1 of 1 failed"));
   const Outcome late = run_with_faults("fill:3=device_fault");
   CHECK(late.status == 0);
@@ -40,7 +40,7 @@ TEST_CASE("faults: an operation fails the time that is named, and the program is
   CHECK(run_with_faults("fill:2-=device_fault").status == 1);
   CHECK(run_with_faults("any:1=device_fault").status == 1);
   CHECK(run_with_faults("launch:1=device_fault", "right_two_kernels")
-            .complains("because WEIR_FAULTS says 'launch:1=device_fault'"));
+            .complains("because of the WEIR_FAULTS rule 'launch:1=device_fault'"));
 }
 
 TEST_CASE("faults: compilations, loads and pools fail") {
@@ -91,9 +91,10 @@ TEST_CASE("faults: a delay holds the caller up, and nothing fails") {
 
 TEST_CASE("faults: a part that met nothing says why") {
   CHECK(run_with_faults("cuLaunchKernel:3=2")
-            .complains("cuLaunchKernel:3=2: 0 of 0 failed: no driver that has it was opened"));
-  CHECK(run_with_faults("driver=delay 1us").complains("driver=delay 1us: 0 of 0 delayed: no driver that has it was opened"));
-  CHECK(run_with_faults("prefetch=device_fault").complains("prefetch=device_fault: 0 of 0 failed: there was none"));
+            .complains("cuLaunchKernel:3=2: 0 of 0 failed: no driver with this function was opened"));
+  CHECK(run_with_faults("driver=delay 1us")
+            .complains("driver=delay 1us: 0 of 0 delayed: no driver with this function was opened"));
+  CHECK(run_with_faults("prefetch=device_fault").complains("prefetch=device_fault: 0 of 0 failed: there was no such call"));
 }
 
 TEST_CASE("faults: counts what a program calls") {
@@ -107,20 +108,21 @@ TEST_CASE("faults: a text that does not parse names its part and what may have b
            {"count;alocate:1=out_of_memory", "'alocate:1=out_of_memory': 'alocate' is neither an operation"},
            {"alocate:1=out_of_memory", "did you mean 'allocate'?"},
            {"x=out_of_memory", "operations are kernel, copy, fill, "},
-           {"cuLunchKernel:3=2", "the backend cuda calls no function 'cuLunchKernel'; did you mean 'cuLaunchKernel'?"},
-           {"hipMaloc=2", "the backend hip calls no function 'hipMaloc'; did you mean 'hipMalloc'?"},
+           {"cuLunchKernel:3=2",
+            "the backend cuda does not call a function 'cuLunchKernel'; did you mean 'cuLaunchKernel'?"},
+           {"hipMaloc=2", "the backend hip does not call a function 'hipMaloc'; did you mean 'hipMalloc'?"},
            {"copy=ot_of_memory", "did you mean 'out_of_memory'?"},
-           {"copy:0=out_of_memory", "'0' does not say when: 3 is the third"},
-           {"copy:5-3=out_of_memory", "'5-3' does not say when"},
-           {"copy:120%=out_of_memory", "'120%' does not say when"},
+           {"copy:0=out_of_memory", "'0' is not a time: write 3 for the third"},
+           {"copy:5-3=out_of_memory", "'5-3' is not a time"},
+           {"copy:120%=out_of_memory", "'120%' is not a time"},
            {"copy:2", "it has no '='"},
-           {"copy:2=", "it does not say what comes of it"},
+           {"copy:2=", "it has no effect"},
            {"copy=out_of_memory stiky", "'stiky' follows the failure; only 'sticky' may"},
-           {"fill=delay 5", "'5' is no time of at most an hour"},
+           {"fill=delay 5", "'5' is not a duration of at most an hour"},
            {"free=out_of_memory", "a free cannot fail"},
-           {"seed=x;count", "a seed is a whole number"},
-           {"", "it names nothing that shall fail"},
-           {"seed=3", "it names nothing that shall fail"}}) {
+           {"seed=x;count", "the seed must be a whole number"},
+           {"", "it has no rule"},
+           {"seed=3", "it has no rule"}}) {
     const std::string text = faults;  // Clang before 16 captures no structured bindings
     CAPTURE(text);
     const Outcome o = run_with_faults(faults);
@@ -144,9 +146,9 @@ TEST_CASE("faults: functions of CUDA's driver fail by their names, with the driv
   CHECK(o.says("allocate: no_device"));
   o = tell(cuda, "cuLunchKernel:2=2", {"allocate"});
   CHECK(o.says("allocate: invalid_environment"));
-  CHECK(
-      o.says("reading WEIR_FAULTS, 'cuLunchKernel:2=2': the backend cuda calls no function 'cuLunchKernel'; did you mean "
-             "'cuLaunchKernel'?"));
+  CHECK(o.says(
+      "reading WEIR_FAULTS, 'cuLunchKernel:2=2': the backend cuda does not call a function 'cuLunchKernel'; did you mean "
+      "'cuLaunchKernel'?"));
   o = tell(cuda, "cuLaunchKernel=CUDA_ERROR_ILLEGAL_ADRESS", {"allocate"});
   CHECK(o.says("did you mean 'CUDA_ERROR_ILLEGAL_ADDRESS'?"));
   o = tell(cuda, "cuGraphAddNode=2;cuFuncLoad=2", {"allocate"});  // of newer drivers
@@ -181,6 +183,6 @@ TEST_CASE("faults: functions of HIP's runtime fail by their names, with the runt
   CHECK(o.count("synchronize: ok") == 1);
   CHECK(o.says("synchronize: device_fault | hipErrorIllegalAddress"));
   o = tell(hip, "hipMaloc:2=2", {"allocate"});
-  CHECK(o.says("the backend hip calls no function 'hipMaloc'; did you mean 'hipMalloc'?"));
+  CHECK(o.says("the backend hip does not call a function 'hipMaloc'; did you mean 'hipMalloc'?"));
 }
 #endif

@@ -190,19 +190,19 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 }  // namespace
 
 TEST_CASE("record: kernels, copies, host functions and memory of all kinds replay with the same results") {
-  CHECK(has(replayed("recorded_work"), " operations on 2 streams; 9 of 9 results have the bytes of the recording\n"));
+  CHECK(has(replayed("recorded_work"), " operations on 2 streams; 9 of 9 results are equal to the recording\n"));
 }
 
 TEST_CASE("record: captures, updates, child graphs and launches with new inputs replay with the same results") {
-  CHECK(has(replayed("recorded_graphs"), "5 of 5 results have the bytes of the recording"));
+  CHECK(has(replayed("recorded_graphs"), "5 of 5 results are equal to the recording"));
 }
 
 TEST_CASE("record: conditional nodes, nested ones too, replay with the same results") {
-  CHECK(has(replayed("recorded_conditional"), "2 of 2 results have the bytes of the recording"));
+  CHECK(has(replayed("recorded_conditional"), "2 of 2 results are equal to the recording"));
 }
 
 TEST_CASE("record: values that streams and the host write end the waits of a replay, too") {
-  CHECK(has(replayed("recorded_waits"), "1 of 1 results have the bytes of the recording"));
+  CHECK(has(replayed("recorded_waits"), "1 of 1 results are equal to the recording"));
 }
 
 TEST_CASE("record: unchanged contents are in the file once, and it is this user's alone") {
@@ -252,7 +252,7 @@ TEST_CASE("replay: with another input it tells which result differs, and where")
   const Outcome outcome = replay(file);
   CAPTURE(outcome.output);
   CHECK(outcome.status == 1);
-  CHECK(outcome.says("0 of 1 results have the bytes of the recording"));
+  CHECK(outcome.says("0 of 1 results are equal to the recording"));
   CHECK(outcome.says("Stream::copy on stream 1: "));
   CHECK(outcome.says(" of 20000\n"));
 }
@@ -263,13 +263,13 @@ TEST_CASE("record: a program that ends by _exit, or aborts, leaves a recording o
   CHECK(record(file, "recorded_exit").status == 3);
   const Outcome exited = replay(file);
   CHECK(exited.status == 3);
-  CHECK(exited.says("1 of 1 results have the bytes of the recording"));
+  CHECK(exited.says("1 of 1 results are equal to the recording"));
   CHECK(exited.complains("the recording ends: the program did not end"));
   CHECK(record(file, "recorded_abort").status == 134);
   const Outcome outcome = replay(file);
   CHECK(outcome.status == 3);
-  CHECK(outcome.says("1 of 1 results have the bytes of the recording"));
-  CHECK(outcome.complains("the recording ends: what Stream::copy reads was not saved"));
+  CHECK(outcome.says("1 of 1 results are equal to the recording"));
+  CHECK(outcome.complains("the recording ends: the data that Stream::copy reads was not recorded"));
 }
 
 TEST_CASE("record: what cannot be recorded is told with its remedy, and the program goes on") {
@@ -277,8 +277,8 @@ TEST_CASE("record: what cannot be recorded is told with its remedy, and the prog
     const char *program, *cause;
   } cases[] = {
       {"recorded_include_directories", "before kernel 'scale': its module has no bundle"},
-      {"recorded_external_work", "before library: work of other code"},
-      {"recorded_unknown_memory", "before kernel 'scale': argument 2 is an address of memory that Weir does not know"},
+      {"recorded_external_work", "before library: Weir cannot see the work of other code"},
+      {"recorded_unknown_memory", "before kernel 'scale': argument 2 is an address of memory unknown to Weir"},
       {"wrong_a_node_that_is_changed", "before GraphExec::apply: changes to nodes"},
   };
   for (const auto& [program, cause] : cases) {
@@ -294,7 +294,7 @@ TEST_CASE("record: what cannot be recorded is told with its remedy, and the prog
     CAPTURE(outcome.errors);
     CHECK(outcome.status == 0);
     CHECK(outcome.complains("weir replay: the recording ends: "));
-    CHECK(outcome.says("results have the bytes of the recording"));
+    CHECK(outcome.says("results are equal to the recording"));
   }
 }
 
@@ -337,14 +337,14 @@ TEST_CASE("replay: damage, and what is no recording, are refused with the reason
   CHECK(record(file, "recorded_exit").status == 3);
   const Bytes whole = read_file(file);
   CHECK(refusal_of(whole).empty());
-  CHECK(has(refusal_of({}), "it is no recording"));
-  CHECK(has(refusal_of(Bytes(1000)), "it is no recording"));
+  CHECK(has(refusal_of({}), "it is not a recording"));
+  CHECK(has(refusal_of(Bytes(1000)), "it is not a recording"));
   Bytes changed = whole;
   changed[8] = std::byte{1};
   CHECK(has(refusal_of(changed), "version 1 of the format, but this Weir reads version 2"));
   changed = whole;
   changed[changed.size() - 20] ^= std::byte{1};
-  CHECK(has(refusal_of(changed), " is changed, or not at its place"));
+  CHECK(has(refusal_of(changed), " was changed, or is in the wrong place"));
   changed = whole;
   changed.resize(changed.size() - 5);
   CHECK(refusal_of(changed).empty());
@@ -352,7 +352,7 @@ TEST_CASE("replay: damage, and what is no recording, are refused with the reason
   write_file(file, Bytes(1000));
   const Outcome outcome = replay(file);
   CHECK(outcome.status == 2);
-  CHECK(outcome.complains("it is no recording"));
+  CHECK(outcome.complains("it is not a recording"));
   CHECK(replay(folder.path() + "/none").status == 2);
 }
 
@@ -413,7 +413,7 @@ TEST_CASE("replay: lost, doubled and swapped segments are noticed, and so is a c
     doubled.insert(doubled.begin() + at, segments[i]);
     std::swap(swapped[i], swapped[i + 1]);
     for (const auto& damaged : {lost, doubled, swapped})
-      CHECK(has(refusal_of(joined(damaged)), " is changed, or not at its place"));
+      CHECK(has(refusal_of(joined(damaged)), " was changed, or is in the wrong place"));
     const Bytes cut = joined({segments.begin(), segments.begin() + at + 1});
     CHECK_FALSE(weir::tool::Recording(cut).is_complete);
   }
@@ -443,7 +443,7 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
     nodes.resize(sizeof(allocation));
     std::memcpy(nodes.data(), &allocation, sizeof(allocation));
   });
-  CHECK(has(refusal_of(file_of(records)), " is no node"));
+  CHECK(has(refusal_of(file_of(records)), " is not a node"));
 
   for (const Kind kind : {Kind::host_copy, Kind::copy}) {
     records = work;
@@ -461,7 +461,7 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
   records = conditional;
   const std::uint32_t outer = operation_of(*change(records, Kind::conditional, [](auto&, auto&) {})).stream;
   change(records, Kind::body, [&](SavedOperation& operation, Bytes&) { operation.stream = outer; });
-  CHECK(has(refusal_of(file_of(records)), "a body is captured on the stream of what it is in"));
+  CHECK(has(refusal_of(file_of(records)), "a body is captured on the stream of its outer capture"));
 
   records = graphs;  // an executable's update becomes the end of memory that is used later
   change(records, Kind::launch_graph, [](SavedOperation& operation, Bytes& data) {
@@ -495,7 +495,7 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
     reader = operation;
   });
   const weir::tool::Recording cut(file_of(records));
-  CHECK(has(cut.end, "was not saved"));
+  CHECK(has(cut.end, "was not recorded"));
   for (const weir::tool::RecordedStep& step : cut.steps) CHECK(step.end <= cut.steps.size());
 }
 

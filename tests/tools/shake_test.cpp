@@ -141,5 +141,5 @@ TEST_CASE("shake: what is no schedule is refused") {
   }
   const auto of_tool = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
                                        {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "shake"}, {"WEIR_SCHEDULE", "pct:1"}});
-  CHECK(of_tool.complains("WEIR_SCHEDULE='pct:1': the tool shake takes a seed alone"));
+  CHECK(of_tool.complains("WEIR_SCHEDULE='pct:1': the tool shake accepts only a seed"));
 }

@@ -176,7 +176,7 @@ TEST_CASE("stuck: weir stuck asks a process that was started with WEIR_STUCK, an
   const Outcome other =
       weir::test::run("/bin/sh", {"-c", "sleep 5 & " + command + "stuck $!; status=$?; kill $!; exit $status"});
   CHECK(other.status == 1);
-  CHECK(other.complains("does not tell: start the program again by 'weir run --stuck -- PROGRAM'"));
+  CHECK(other.complains("cannot report: start the program again with 'weir run --stuck -- PROGRAM'"));
   const Outcome none = weir::test::run(WEIR_STUCK_COMMAND, {"stuck", "99999999"});
   CHECK(none.status == 1);
   CHECK(none.complains("process 99999999 does not exist"));
@@ -244,13 +244,13 @@ TEST_CASE("stuck: another process that answers in the place of the one that is a
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 1);
   CHECK(outcome.output.empty());
-  CHECK(outcome.complains("is not what answers for it: process " + std::to_string(::getpid())));
+  CHECK(outcome.complains("is not the process that answers: that is process " + std::to_string(::getpid())));
 }
 
 TEST_CASE("stuck: what is no number of a process is refused in one line") {
   for (const char* const wrong : {"abc", "0", "99999999999999"}) {
     const weir::test::Outcome outcome = weir::test::run(WEIR_STUCK_COMMAND, {"stuck", wrong});
     CHECK(outcome.status == 2);
-    CHECK(outcome.complains("'" + std::string(wrong) + "' is no number of a process"));
+    CHECK(outcome.complains("'" + std::string(wrong) + "' is not a process id"));
   }
 }

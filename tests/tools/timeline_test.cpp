@@ -408,7 +408,7 @@ TEST_CASE("timeline: work without a time is counted, and told") {
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
   CHECK(outcome.complains(": 16384 operations, busy"));
-  CHECK(outcome.complains("  3617 operations have no time: more than 16384 were under way"));
+  CHECK(outcome.complains("  3617 operations have no time: more than 16384 were pending"));
 }
 
 TEST_CASE("timeline: an arrow begins in work that was over, and written, when it was waited for") {
@@ -442,7 +442,7 @@ TEST_CASE("timeline: a file that another process writes is left alone") {
                                        {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
-  CHECK(outcome.complains("another process writes '" + file + "'; this one writes '" + file + "."));
+  CHECK(outcome.complains("another process writes '" + file + "', so this one writes '" + file + "."));
   struct stat status {};
   CHECK(::fstat(held, &status) == 0);
   CHECK(status.st_size == 4);
@@ -453,7 +453,7 @@ TEST_CASE("timeline: a file without a name is a bad variable") {
   const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
                                        {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", ""}});
   CHECK(outcome.status == 1);
-  CHECK(outcome.complains("reading WEIR_TIMELINE='': it is set and empty"));
+  CHECK(outcome.complains("reading WEIR_TIMELINE='': it is set but empty"));
 }
 
 TEST_CASE("timeline: a disk that is full is reported, and the exit status says so") {
@@ -462,7 +462,7 @@ TEST_CASE("timeline: a disk that is full is reported, and the exit status says s
                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", "/dev/full"}});
   CHECK(outcome.status == 3);
   CHECK(outcome.complains("the file '/dev/full' could not be written: No space left on device"));
-  CHECK(outcome.complains("weir timeline: the trace is incomplete, since '/dev/full' could not be written"));
+  CHECK(outcome.complains("weir timeline: the trace is incomplete, because '/dev/full' could not be written"));
 }
 
 TEST_CASE("timeline: a file that cannot be written is reported, and the exit status says so") {

@@ -533,10 +533,10 @@ void changes_a_pageable_source(Device& device) {
   stream->synchronize();
 }
 
-constexpr const char* host_memory = "host memory that no device may address";
+constexpr const char* host_memory = "host memory that devices cannot access";
 constexpr const char* ended = "the registration of this host memory has ended";
 constexpr const char* freed = "the memory was freed";
-constexpr const char* dead = "memory that the graph uses was freed since it was captured";
+constexpr const char* dead = "memory that the graph uses was freed after the capture";
 
 #define WEIR_PAIR(name, says) \
   {"right_" #name, nullptr, &name<true>}, { "wrong_" #name, says, &name<false> }
@@ -547,50 +547,51 @@ constexpr ValidateProgram all[] = {
     WEIR_PAIR(waits_for_a_plain_variable, host_memory),
     WEIR_PAIR(uses_memory_after_its_registration, ended),
     WEIR_PAIR(launches_a_graph_after_a_registration, "the registration of host memory that the graph uses has ended"),
-    WEIR_PAIR(copies_pageable_memory, "2048 bytes behind the allocation, of which it begins at byte 0 of 2048"),
-    WEIR_PAIR(reads_beyond_the_end, "2048 bytes behind the allocation, of which it begins at byte 2048 of 4096"),
-    WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes behind the allocation"),
-    WEIR_PAIR(launches_with_a_span_that_is_too_long, "4 bytes behind the allocation"),
+    WEIR_PAIR(copies_pageable_memory, "2048 bytes after the end of the allocation; it begins at byte 0 of 2048"),
+    WEIR_PAIR(reads_beyond_the_end, "2048 bytes after the end of the allocation; it begins at byte 2048 of 4096"),
+    WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes after the end of the allocation"),
+    WEIR_PAIR(launches_with_a_span_that_is_too_long, "4 bytes after the end of the allocation"),
     WEIR_PAIR(begins_before_the_allocation, "the range begins 16 bytes before an allocation of 4096 bytes"),
-    WEIR_PAIR(copies_around_adopted_memory, "of which it begins at byte 0 of 64"),
+    WEIR_PAIR(copies_around_adopted_memory, "it begins at byte 0 of 64"),
     WEIR_PAIR(copies_onto_the_source, "it overlaps the source, 2048 bytes at 0x"),
     WEIR_PAIR(copies_columns, "it overlaps the source, "),
     WEIR_PAIR(copies_to_one_place_twice, "it overlaps another destination of the batch, 256 bytes at 0x"),
-    WEIR_PAIR(launches_with_a_null_span, "16 bytes at 0x0: a null address with a size"),
-    WEIR_PAIR(uses_memory_of_a_peer, "may not address it; call enable_peer_access"),
-    WEIR_PAIR(uses_memory_of_a_peer_no_more, "may not address it; call enable_peer_access"),
+    WEIR_PAIR(launches_with_a_null_span, "16 bytes at 0x0: the address is null, but the size is not 0"),
+    WEIR_PAIR(uses_memory_of_a_peer, "has no access to it; call enable_peer_access"),
+    WEIR_PAIR(uses_memory_of_a_peer_no_more, "has no access to it; call enable_peer_access"),
     WEIR_PAIR(uses_freed_memory, freed),
     WEIR_PAIR(launches_with_freed_memory, freed),
     WEIR_PAIR(uses_memory_at_an_old_address, freed),
     WEIR_PAIR(launches_a_graph_on_dead_memory, dead),
     WEIR_PAIR(launches_external_work_on_dead_memory, dead),
-    WEIR_PAIR(launches_a_graph_on_other_memory, "and other memory lies there now"),
+    WEIR_PAIR(launches_a_graph_on_other_memory, "and other memory is there now"),
     WEIR_PAIR(launches_a_child_graph_on_dead_memory, dead),
     WEIR_PAIR(updates_a_graph_to_dead_memory, dead),
     WEIR_PAIR(launches_a_body_on_dead_memory, dead),
     WEIR_PAIR(drops_the_memory_of_a_node, dead),
     WEIR_PAIR(launches_a_graph_that_allocates, dead),
-    WEIR_PAIR(reuses_memory_of_a_graph_that_is_gone, "behind the allocation"),
+    WEIR_PAIR(reuses_memory_of_a_graph_that_is_gone, "after the end of the allocation"),
 };
 
 #define WEIR_PAIR_WITH(options, name, says) \
   {"right_" #name, nullptr, &name<true>, options}, { "wrong_" #name, says, &name<false>, options }
 
 constexpr ValidateProgram on_request[] = {
-    WEIR_PAIR_WITH("unwritten,leaks", copies_unwritten_memory, "32 of them were never written before this reads them"),
-    WEIR_PAIR_WITH("unwritten", launches_on_unwritten_memory, "4 of them were never written before this reads them"),
-    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes, "4 of them were never written before this reads them"),
-    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_pointer, "256 of them were never written before"),
-    WEIR_PAIR_WITH("unwritten", reads_what_is_written_behind_a_pointer, "32 of them were never written before"),
-    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_struct, "256 of them were never written before"),
+    WEIR_PAIR_WITH("unwritten,leaks", copies_unwritten_memory,
+                   "32 of them were not written before this operation reads them"),
+    WEIR_PAIR_WITH("unwritten", launches_on_unwritten_memory, "4 of them were not written before this operation reads them"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes, "4 of them were not written before this operation reads them"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_pointer, "256 of them were not written before"),
+    WEIR_PAIR_WITH("unwritten", reads_what_is_written_behind_a_pointer, "32 of them were not written before"),
+    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_struct, "256 of them were not written before"),
     WEIR_PAIR_WITH("unwritten", launches_a_graph_on_unwritten_memory, "captured as: Stream::copy"),
-    WEIR_PAIR_WITH("unwritten", submits_the_reader_first, "4096 of them were never written before this reads them"),
-    WEIR_PAIR_WITH("leaks", forgets_memory, "3 blocks, 12288 bytes in all, when the program ends: it was never freed"),
+    WEIR_PAIR_WITH("unwritten", submits_the_reader_first, "4096 of them were not written before this operation reads them"),
+    WEIR_PAIR_WITH("leaks", forgets_memory, "3 blocks, 12288 bytes in all, at the end of the program: it was never freed"),
     WEIR_PAIR_WITH("leaks", forgets_a_registration, "its registration has not ended"),
 };
 
 constexpr ValidateProgram pageable[] = {
-    WEIR_PAIR(changes_a_pageable_source, "the source is pageable memory, and has changed between the call and the copy")};
+    WEIR_PAIR(changes_a_pageable_source, "the source is pageable memory and has changed between the call and the copy")};
 
 }  // namespace
 

@@ -53,7 +53,7 @@ TEST_CASE("witness: what differs between the two orders of a race is shown, with
   const Witness status = find_witnesses("wrong_shows_a_late_reader");
   CHECK(status.word() == "shown");
   CHECK(status.tells("its exit status is 1, if Stream::fill at "));
-  CHECK(status.tells("comes first; else its exit status is 0"));
+  CHECK(status.tells("comes first; otherwise its exit status is 0"));
   CHECK(status.outcome.status == 1);
   CHECK(status.outcome.complains("weir race: 1 race: 1 shown, 0 the same in both orders, 0 not shown"));
   REQUIRE_FALSE(status.verdicts.empty());
@@ -69,8 +69,7 @@ TEST_CASE("witness: what differs between the two orders of a race is shown, with
   CHECK(find_witnesses("writes_what_it_read", {"--output-file", file}, {{"WEIR_TEST_FILE", file}})
             .tells("the file '" + file + "' differs"));
   for (const char* const program : {"wrong_write_then_read", "wrong_branches_of_a_graph", "wrong_freed_while_another_reads"})
-    CHECK(
-        find_witnesses(program).tells("shown: what memory holds behind the two differs; the program's output is the same"));
+    CHECK(find_witnesses(program).tells("shown: the memory after the two differs; the program's output is the same"));
 }
 
 TEST_CASE("witness: a node of a graph, and an allocation, are held back as other operations are") {
@@ -86,20 +85,19 @@ TEST_CASE("witness: a race is called benign only if output and memory are the sa
     CAPTURE(program);
     const Witness witness = find_witnesses(program);
     CHECK(witness.word() == "same");
-    CHECK(witness.tells("benign in this run: the same exit status and output in both orders, and the same in memory"));
+    CHECK(witness.tells("benign in this run: the same exit status and output in both orders, and the same memory"));
     CHECK(witness.outcome.status == 3);
   }
   // What one of the two writes is lost again later, but not before others could read it.
   CHECK(find_witnesses("wrong_a_node_that_is_changed").word() == "shown");
-  CHECK(
-      find_witnesses("wrong_read_before_it_is_there").tells("Stream::copy changes memory, and the host may see it or not"));
-  CHECK(find_witnesses("wrong_in_a_host_function").tells("Stream::copy changes memory, and the host may see it or not"));
+  CHECK(find_witnesses("wrong_read_before_it_is_there").tells("Stream::copy changes memory that the host may read"));
+  CHECK(find_witnesses("wrong_in_a_host_function").tells("Stream::copy changes memory that the host may read"));
 }
 
 TEST_CASE("witness: what cannot be tried is told") {
-  CHECK(find_witnesses("wrong_used_after_the_free").tells("not tried: there is one order only"));
-  CHECK(find_witnesses("wrong_external_library").tells("not tried: one of the two is no operation that a schedule"));
-  CHECK(find_witnesses("waits_unseen").tells("that Stream::fill comes first did not occur"));
+  CHECK(find_witnesses("wrong_used_after_the_free").tells("not tried: only one order is possible"));
+  CHECK(find_witnesses("wrong_external_library").tells("not tried: a schedule cannot delay one of the two"));
+  CHECK(find_witnesses("waits_unseen").tells("the order with Stream::fill first did not occur"));
   const Witness none = find_witnesses("right_write_then_read");
   CHECK(none.outcome.status == 0);
   CHECK(none.verdicts.empty());
@@ -113,11 +111,12 @@ TEST_CASE("witness: nothing is called a deadlock that the schedule itself has ca
 }
 
 TEST_CASE("witness: an order counts only if it occurred, and a benign race only if memory was compared") {
-  for (const auto& [program, reason] : {std::pair("fills_twice_and_leaves", "is not known of a program that ends by _exit"),
-                                        {"fills_adopted_memory_twice", "what memory of other code holds is not compared"},
-                                        {"keeps_it_in_adopted_memory", "what memory of other code holds is not compared"},
-                                        {"tells_of_a_timeout", "a wait with a deadline gave up"},
-                                        {"has_no_patience", "a wait with a deadline gave up"}}) {
+  for (const auto& [program, reason] :
+       {std::pair("fills_twice_and_leaves", "the final memory is unknown, because the program ends by _exit"),
+        {"fills_adopted_memory_twice", "memory of other code is not compared"},
+        {"keeps_it_in_adopted_memory", "memory of other code is not compared"},
+        {"tells_of_a_timeout", "a wait with a deadline timed out"},
+        {"has_no_patience", "a wait with a deadline timed out"}}) {
     CAPTURE(std::string(program));
     const Witness witness = find_witnesses(program);
     CAPTURE(witness.outcome.errors);
@@ -137,14 +136,14 @@ TEST_CASE("witness: the host comes first though another thread of the program ke
 TEST_CASE("witness: a program that fails without a race is told, and its status is kept") {
   const Outcome outcome = weir::test::run(WEIR_TEST_WEIR, {"race", "--witness", "--", "sh", "-c", "exit 5"});
   CHECK(outcome.status == 5);
-  CHECK(outcome.complains("no race was found, and the program failed: exit status 5"));
+  CHECK(outcome.complains("no race was found, but the program failed: exit status 5"));
   CHECK(weir::test::run(WEIR_TEST_WEIR, {"race", "--witness", "--", "sh", "-c", "kill -SEGV $$"}).status == 128 + 11);
 }
 
 TEST_CASE("witness: output that is never the same is not compared") {
   const Witness witness = find_witnesses("prints_something_else_each_time");
   CHECK(witness.word() == "shown");
-  CHECK(witness.tells("what memory holds behind the two differs"));
+  CHECK(witness.tells("the memory after the two differs"));
 }
 
 TEST_CASE("witness: a held operation comes behind the other each time, with any number of threads") {
@@ -166,8 +165,8 @@ TEST_CASE("shake: the summary tells which order of a race came in the runs that 
   CHECK(outcome.status == 1);
   CHECK(outcome.complains("weir shake: race 1 of 1: Stream::fill at "));
   static const std::regex counts(
-      "first came first in ([1-7]) schedules, 0 of which failed\n"
-      "  the second came first in ([1-7]) schedules, \\2 of which failed, as [1-8p]");
+      "first came first in ([1-7]) schedules, and 0 of these failed\n"
+      "  the second came first in ([1-7]) schedules, and \\2 of these failed, as [1-8p]");
   CHECK(std::regex_search(outcome.errors, counts));
 }
 
@@ -187,6 +186,6 @@ TEST_CASE("schedule: what is no order is refused") {
        {",", ",hold=2.1", ",until=2.1", ",hold=2.1,until=2.1", ",hold=2.0,until=host", ",hold=2.1/,until=host",
         ",hold=2.1,until=host,", ",hold=host,until=host", ",notes=/nosuch/file"}) {
     CAPTURE(order);
-    CHECK(run_scheduled("right_halves", "1" + order).complains("WEIR_SCHEDULE='1" + order + "': it is none of SEED"));
+    CHECK(run_scheduled("right_halves", "1" + order).complains("WEIR_SCHEDULE='1" + order + "': it is not SEED"));
   }
 }

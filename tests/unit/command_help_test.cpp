@@ -122,7 +122,7 @@ TEST_CASE("command: its commands are listed in groups, and what runs a program s
     CHECK(weir_command({command, "--help"}).says("[OPTIONS] -- PROGRAM [ARGUMENT]…\n"));
   const Outcome wrong = weir_command({"info", "--nosuch"});
   CHECK(wrong.status == 2);
-  CHECK(wrong.complains("weir info --help lists what there is"));
+  CHECK(wrong.complains("weir info --help lists the commands and options"));
 }
 
 TEST_CASE("command: completion in bash offers values, programs and files") {

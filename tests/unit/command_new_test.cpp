@@ -44,7 +44,7 @@ TEST_CASE("new: what is there already is left alone") {
   for (const std::string& there : {file, full}) {
     const Outcome refused = weir_command({"new", there});
     CHECK(refused.status == 1);
-    CHECK(refused.complains(there + " is there already, and is no empty folder"));
+    CHECK(refused.complains(there + " already exists and is not an empty folder"));
   }
   CHECK(std::filesystem::file_size(full + "/main.cpp") == 4);
   CHECK_FALSE(std::filesystem::exists(full + "/CMakeLists.txt"));

@@ -152,7 +152,7 @@ TEST_CASE("command: an option with an empty value is an error, as the variable i
     CAPTURE(words[0]);
     const Outcome outcome = weir_command(words);
     CHECK(outcome.status == 2);
-    CHECK_MESSAGE(outcome.complains("it is empty; leave the option out for the default"), outcome.errors);
+    CHECK_MESSAGE(outcome.complains("it is empty; omit the option for the default"), outcome.errors);
   }
 }
 
@@ -163,16 +163,16 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
     CHECK(outcome.status == 2);
     CHECK(outcome.complains(text));
   };
-  says({"inf"}, "there is no command 'inf'; did you mean 'info'?");
-  says({"nosuch"}, "there is no command 'nosuch'\n");
-  says({"--verison"}, "there is no option '--verison'; did you mean '--version'?");
-  says({"info", "--jsn"}, "there is no option '--jsn'; did you mean '--json'?");
+  says({"inf"}, "unknown command 'inf'; did you mean 'info'?");
+  says({"nosuch"}, "unknown command 'nosuch'\n");
+  says({"--verison"}, "unknown option '--verison'; did you mean '--version'?");
+  says({"info", "--jsn"}, "unknown option '--jsn'; did you mean '--json'?");
   says({},
        "a command is missing; the commands are info, doctor, kernels, cache, new, run, timeline, record, replay, bench, "
        "conformance, shake, race, stuck");
   says({"kernels"}, "a command is missing; the commands are inspect");
-  says({"kernels", "inspct"}, "there is no command 'inspct'; did you mean 'inspect'?");
-  says({"info", "--bakcend=host"}, "there is no option '--bakcend'; did you mean '--backend'?");
+  says({"kernels", "inspct"}, "unknown command 'inspct'; did you mean 'inspect'?");
+  says({"info", "--bakcend=host"}, "unknown option '--bakcend'; did you mean '--backend'?");
 }
 
 TEST_CASE("command: run sets variables for another program, and becomes it") {
@@ -202,7 +202,7 @@ TEST_CASE("command: run sets variables for another program, and becomes it") {
   CHECK(weir_command({"run", "--bakcend=host", "--", "sh"}).complains("did you mean '--backend'?"));
   CHECK(weir_command({"run"}).complains("a program is missing; write: weir run [OPTION]… -- PROGRAM"));
   CHECK(weir_command({"run", "--backend", "host", "sh", "x"})
-            .complains("'sh' stands before --; write: weir run [OPTION]… -- sh [ARGUMENT]…"));
+            .complains("'sh' must come after --; write: weir run [OPTION]… -- sh [ARGUMENT]…"));
 }
 
 TEST_CASE("command: timeline runs a program with the tool, and the trace goes where it is said") {
@@ -271,9 +271,9 @@ TEST_CASE("command: shake runs a program with one schedule after another, and te
   CHECK(schedules({"--schedule=both"}).output == "1\npct:2\n");
   CHECK(schedules({"--schedule=both", "--depth=2"}).output == "1\npct:2:2\n");
   CHECK(schedules({"--depth=2"}).output == "pct:1:2\npct:2:2\n");
-  CHECK(schedules({"--backend=cuda"}).complains("--schedule=pct is for --backend=host"));
+  CHECK(schedules({"--backend=cuda"}).complains("--schedule=pct needs --backend=host"));
   CHECK(weir_command({"shake", "--schedule=random", "--depth=2", "--", "/bin/true"})
-            .complains("--depth belongs to --schedule=pct"));
+            .complains("--depth needs --schedule=pct"));
   CHECK(weir_command({"shake", "--first=4294967295", "--seeds=3", "--", "/bin/true"}).complains("the last seed must be"));
   CHECK(weir_command({"shake", "--schedule=fair", "--", "/bin/true"}).status == 2);
   CHECK(weir_command({"shake"}).status == 2);
@@ -286,7 +286,7 @@ TEST_CASE("command: race runs a program with the tool, and what belongs to a wit
   const Outcome none = weir_command({"race", "--witness", "--schedule=pct:3", "--", "/bin/sh", "-c", "echo $WEIR_SCHEDULE"});
   CHECK(none.status == 3);
   CHECK(none.output == "pct:3\n");
-  CHECK(none.complains("weir race: the tool race saw nothing: the program did not use Weir\n"));
+  CHECK(none.complains("weir race: the program did not use Weir, so the tool race checked nothing\n"));
   CHECK(weir_command({"race", "--witness", "--", "no-such-program-anywhere"}).status == 127);
   for (const char* const option : {"--schedule=2", "--output-file=x", "--timeout=3", "--json=x"}) {
     CAPTURE(option);
@@ -364,7 +364,7 @@ TEST_CASE("command: bench becomes the benchmark of the backend that is chosen") 
   std::filesystem::remove(folder.path() + "/weir-bench-immediate");
   const Outcome absent = bench({"--backend=immediate"});
   CHECK(absent.status == 127);
-  CHECK(absent.complains("there is no " + folder.path() + "/weir-bench-immediate: "));
+  CHECK(absent.complains("weir: " + folder.path() + "/weir-bench-immediate is missing: "));
 }
 
 TEST_CASE("command: version and help") {

@@ -52,7 +52,8 @@ class Faults final : public Tool {
     for (Watch& watch : watches_) {
       const Rule& rule = watch.rule;
       if (rule.is_of_driver()) continue;
-      if (can_fail && watch.lost == operation.device) fail(operation, watch, "the device is lost since");
+      if (can_fail && watch.lost == operation.device)
+        fail(operation, watch, "the device is lost because of the WEIR_FAULTS rule");
       if (rule.subject == Subject::operation ? rule.kind != operation.kind : !can_fail) continue;
       if (!watch.meets()) continue;
       if (rule.delay) {
@@ -61,7 +62,7 @@ class Faults final : public Tool {
       }
       const bool poisons = rule.sticky && rule.errc == Errc::device_fault;  // Weir itself refuses later work on the device
       if (rule.sticky && !poisons) watch.lost = operation.device;
-      fail(operation, watch, "it fails, because WEIR_FAULTS says", poisons);
+      fail(operation, watch, "it fails because of the WEIR_FAULTS rule", poisons);
     }
   }
 
@@ -92,7 +93,7 @@ class Faults final : public Tool {
       } else {
         result = watch.code;
         if (rule.sticky) watch.lost = call.backend;
-        support::log(support::LogLevel::info, "faults: a call fails by WEIR_FAULTS: ", rule.text);
+        support::log(support::LogLevel::info, "faults: a call fails because of WEIR_FAULTS: ", rule.text);
       }
     }
     return result;
@@ -104,7 +105,7 @@ class Faults final : public Tool {
       const char* why = "";
       if (watch.seen == 0) {
         const bool lacks_driver = watch.rule.is_of_driver() && !watch.has_driver;
-        why = lacks_driver ? ": no driver that has it was opened" : ": there was none";
+        why = lacks_driver ? ": no driver with this function was opened" : ": there was no such call";
       }
       std::fprintf(stderr, "weir faults: %s: %llu of %llu %s%s\n", watch.rule.text.c_str(),
                    static_cast<unsigned long long>(watch.met), static_cast<unsigned long long>(watch.seen), what, why);

@@ -81,8 +81,8 @@ bool is_function(std::string_view name) {
 template <class Names>
 void check_function(std::string_view part, std::string_view name, std::string_view backend, const Names& functions) {
   if (std::find(std::begin(functions), std::end(functions), name) != std::end(functions)) return;
-  bad_plan(part, fmt::format("the backend {} calls no function '{}'; {}", backend, name,
-                           did_you_mean(name, functions, "WEIR_FAULTS=count lists those that a program calls")));
+  bad_plan(part, fmt::format("the backend {} does not call a function '{}'; {}", backend, name,
+                             did_you_mean(name, functions, "WEIR_FAULTS=count lists the functions that a program calls")));
 }
 
 void read_subject(std::string_view part, std::string_view name, Rule& rule) {
@@ -102,11 +102,13 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
     const std::string_view full = name == "alloc" ? "allocate" : name == "launch" ? "kernel" : name;
     const auto found = std::find(operations().begin(), operations().end(), full);
     if (found == operations().end()) {
-      bad_plan(part, fmt::format(
-                       "'{}' is neither an operation of Weir's nor a driver's function (cu…, hip…); {}", name,
-                       did_you_mean(name, operations(),
-                                    fmt::format("operations are {}; 'any' is any of them, and 'driver' any call of a driver",
-                                                fmt::join(operations(), ", ")))));
+      bad_plan(
+          part,
+          fmt::format(
+              "'{}' is neither an operation of Weir nor a driver's function (cu…, hip…); {}", name,
+              did_you_mean(name, operations(),
+                           fmt::format("operations are {}; 'any' means every operation, and 'driver' every call of a driver",
+                                       fmt::join(operations(), ", ")))));
     }
     rule.kind = static_cast<OperationKind>(found - operations().begin());
   }
@@ -114,10 +116,9 @@ void read_subject(std::string_view part, std::string_view name, Rule& rule) {
 
 void read_when(std::string_view part, std::string_view when, Rule& rule) {
   const auto wrong = [&] {
-    bad_plan(part,
-             fmt::format("'{}' does not say when: 3 is the third time, 3- the third and all after it, 3-5 the third to "
-                         "the fifth, 10% each time with that chance",
-                         when));
+    bad_plan(part, fmt::format("'{}' is not a time: write 3 for the third time, 3- for the third and all later ones, 3-5 "
+                               "for the third to the fifth, 10% for a probability",
+                               when));
   };
   if (when.ends_with('%')) {
     const std::optional<double> percent = number<double>(when.substr(0, when.size() - 1));
@@ -148,7 +149,7 @@ std::chrono::nanoseconds read_time(std::string_view part, std::string_view text)
       return std::chrono::nanoseconds(std::llround(*count * nanoseconds));
     }
   }
-  bad_plan(part, fmt::format("'{}' is no time of at most an hour; write it as 200us, 5ms or 1.5s", text));
+  bad_plan(part, fmt::format("'{}' is not a duration of at most an hour; write it like 200us, 5ms or 1.5s", text));
 }
 
 void read_outcome(std::string_view part, std::string_view outcome, Rule& rule) {
@@ -161,21 +162,22 @@ void read_outcome(std::string_view part, std::string_view outcome, Rule& rule) {
   }
   rule.sticky = rest == "sticky";
   if (!rest.empty() && !rule.sticky) {
-    bad_plan(part, fmt::format("'{}' follows the failure; only 'sticky' may", rest));
+    bad_plan(part, fmt::format("'{}' follows the failure; only 'sticky' may follow it", rest));
   }
-  if (word.empty()) bad_plan(part, "it does not say what comes of it; write '=' and a failure, or 'delay' and a time");
+  if (word.empty()) bad_plan(part, "it has no effect; write '=' and a failure, or 'delay' and a duration");
   if (rule.is_of_driver()) {
     rule.native = word;
     return;
   }
   if (rule.subject == Subject::operation &&
       (rule.kind == OperationKind::free || rule.kind == OperationKind::destroy_graph)) {
-    bad_plan(part, "a free cannot fail, it can be delayed; a driver's function that frees can fail, as cuMemFree");
+    bad_plan(part, "a free cannot fail, but can be delayed; a driver's function that frees can fail, such as cuMemFree");
   }
   const auto found = std::find(codes().begin(), codes().end(), word);
   if (found == codes().end()) {
-    bad_plan(part, fmt::format("'{}' is no code of weir::Errc, with which operations fail; {}", word,
-                             did_you_mean(word, codes(), "out_of_memory, device_fault and backend_failure are some")));
+    bad_plan(part, fmt::format("'{}' is not a code of weir::Errc, with which operations fail; {}", word,
+                               did_you_mean(word, codes(),
+                                            "codes are, for example, out_of_memory, device_fault and backend_failure")));
   }
   rule.errc = static_cast<Errc>(found - codes().begin() + 1);
 }
@@ -186,7 +188,8 @@ Rule read_rule(std::string_view part) {
   std::string_view rest = part;
   std::string_view subject = take(rest, '=');
   if (part.find('=') == std::string_view::npos) {
-    bad_plan(part, "it has no '='; a part is WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', 'seed=7', or 'count'");
+    bad_plan(part,
+             "it has no '='; a part is WHAT:WHEN=FAILURE, such as 'allocate:3=out_of_memory', or 'seed=7', or 'count'");
   }
   const bool says_when = subject.find(':') != std::string_view::npos;
   const std::string_view name = take(subject, ':');
@@ -220,16 +223,14 @@ Plan parse(std::string_view text) {
       plan.counts = true;
     } else if (part.starts_with("seed=")) {
       const auto seed = number<std::uint64_t>(part.substr(5));
-      if (!seed) bad_plan(part, "a seed is a whole number");
+      if (!seed) bad_plan(part, "the seed must be a whole number");
       plan.seed = *seed;
     } else {
       plan.rules.push_back(read_rule(part));
     }
   }
   if (plan.rules.empty() && !plan.counts) {
-    bad_plan(
-        text,
-        "it names nothing that shall fail; unset it, or write WHAT:WHEN=FAILURE, as 'allocate:3=out_of_memory', or 'count'");
+    bad_plan(text, "it has no rule; unset it, or write WHAT:WHEN=FAILURE, such as 'allocate:3=out_of_memory', or 'count'");
   }
   return plan;
 }
@@ -244,8 +245,8 @@ int native_code(const Rule& rule, const Driver& driver) {
     if (names.back() == rule.native) return code;
   }
   std::erase(names, "");
-  bad_plan(rule.text, fmt::format("'{}' is no error of the driver of backend {}; {}", rule.native, driver.backend,
-                                did_you_mean(rule.native, names, "write its name as the driver does, or its number")));
+  bad_plan(rule.text, fmt::format("'{}' is not an error of the driver of backend {}; {}", rule.native, driver.backend,
+                                  did_you_mean(rule.native, names, "write the driver's name of the error, or its number")));
 }
 
 bool is_function_of(std::string_view function, std::string_view backend) noexcept {

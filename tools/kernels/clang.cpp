@@ -70,8 +70,8 @@ class ClangCompilation {
       : request_(request), clang_(clang), log_(log), nvidia_(request.backend == "cuda") {
     if (nvidia_ && !request.architecture.starts_with("compute_")) {
       throw Error(Errc::unsupported, "weir-kernels", request.architecture,
-                  fmt::format("Clang makes PTX, not machine code for {}: write {}-virtual behind NVIDIA, or leave COMPILER "
-                              "clang out, so that NVRTC compiles it",
+                  fmt::format("Clang compiles to PTX, not to machine code for {}: write {}-virtual after NVIDIA, or omit "
+                              "COMPILER clang, so that NVRTC compiles it",
                               request.architecture, request.architecture.substr(request.architecture.find('_') + 1)));
     }
     host::write_kernel_headers(file("headers"));
@@ -96,7 +96,7 @@ class ClangCompilation {
     };
     if (std::any_of(lacking.begin(), lacking.end(), is_of_library)) lacking = compile(true);
     if (!lacking.empty()) {
-      fail(fmt::format("the kernels use what Clang does not have for {}: {}; compile them with {} instead",
+      fail(fmt::format("the kernels use functions that Clang lacks for {}: {}; compile them with {} instead",
                        request_.architecture, fmt::join(lacking, ", "), nvidia_ ? "NVRTC" : "HIPRTC"));
     }
     return read_image(file("image"));
@@ -187,7 +187,7 @@ class ClangCompilation {
     const std::vector<std::string> places = {from_environment("CUDA_HOME") + file, from_environment("CUDA_PATH") + file,
                                              "/usr/local/cuda" + file,
                                              "/usr/lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc"};
-    return first_there(places, "CUDA's libdevice.10.bc", "install the CUDA Toolkit, or name its folder in CUDA_HOME");
+    return first_there(places, "CUDA's libdevice.10.bc", "install the CUDA Toolkit, or set CUDA_HOME to its folder");
   }
 
   fs::path ocml() const {
@@ -196,14 +196,14 @@ class ClangCompilation {
     for (const char* const triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"})
       places.push_back(fmt::format("/usr/lib/{}{}", triple, folder));
     const fs::path found = first_there(places, "ROCm's device libraries",
-                                       "install them (on Debian rocm-device-libs), or name ROCm's folder in ROCM_PATH");
+                                       "install them (Debian: rocm-device-libs), or set ROCM_PATH to ROCm's folder");
     const std::string& name = request_.architecture;
     const std::string number = name.substr(3, name.find(':') - 3);
     if (!fs::exists(found / fmt::format("oclc_isa_version_{}.bc", number))) {
-      fail(fmt::format(
-          "the kernels use functions of <math.h> that are in ROCm's device libraries, and those in {} do not know "
-          "{}; name the folder of a newer ROCm in ROCM_PATH",
-          found.string(), name));
+      fail(
+          fmt::format("the kernels use functions of <math.h> from ROCm's device libraries, but those in {} do not support "
+                      "{}; set ROCM_PATH to the folder of a newer ROCm",
+                      found.string(), name));
     }
     return found;
   }
@@ -212,7 +212,7 @@ class ClangCompilation {
     const auto place = std::find_if(places.begin(), places.end(), [](const std::string& p) { return fs::exists(p); });
     if (place != places.end()) return *place;
     fail(
-        fmt::format("the kernels use functions of <math.h> that are in {}, which is not on this machine; {}", what, remedy));
+        fmt::format("the kernels use functions of <math.h> from {}, which was not found on this machine; {}", what, remedy));
   }
 
   std::string succeed(const std::vector<std::string>& command) const {

@@ -92,7 +92,7 @@ detail::ChildOutcome call_compiler(const std::vector<std::string>& command, cons
 
 void fail_to_compile(const std::vector<std::string>& command, const std::string& architecture, const std::string& output) {
   throw Error(Errc::compilation_failed, "weir-kernels", architecture,
-              fmt::format("it does not compile for {} with {}\n{}", architecture, command.front(), output));
+              fmt::format("the source does not compile for {} with {}\n{}", architecture, command.front(), output));
 }
 
 std::string addresses_of(std::span<const std::string> kernels) {

@@ -24,7 +24,7 @@ std::string_view without_blanks(std::string_view text) {
 
 std::string read_file(const fs::path& path) {
   if (std::error_code none; fs::is_directory(path, none))
-    throw std::runtime_error(fmt::format("{} is a folder; give a file", path.string()));
+    throw std::runtime_error(fmt::format("{} is a folder, not a file", path.string()));
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read", path.string()));
@@ -65,8 +65,8 @@ std::vector<Header> find_headers(const fs::path& source, std::span<const fs::pat
         const auto [known, is_new] = file_of_name.try_emplace(std::string(include.name), path);
         if (known->second != path) {
           throw std::runtime_error(
-              fmt::format("{}: error: '{}' means {} here, and {} elsewhere; a bundle carries one header of a name, so "
-                          "rename one of the two",
+              fmt::format("{}: error: '{}' means {} here, but {} elsewhere; a bundle can contain only one header of a name, "
+                          "so rename one of the two",
                           file.string(), include.name, path.string(), known->second.string()));
         }
         if (!is_new) break;

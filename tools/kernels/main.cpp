@@ -29,28 +29,19 @@ using weir::detail::BundleWriter;
 using namespace weir::kernel_tool;
 
 constexpr const char* usage =
-    "weir-kernels compiles kernels ahead of time. CMake's function weir_add_kernels runs it.\n"
-    "\n"
-    "  weir-kernels image --for 'BACKEND ARCHITECTURE' --output FILE [OPTIONS] SOURCE\n"
-    "  weir-kernels bundle --output FILE [OPTIONS] SOURCE [IMAGE]...\n"
-    "\n"
-    "  --for 'cuda sm_90'          the architecture: sm_90, compute_90 (PTX); gfx90a; x86-64-v3\n"
-    "  --output FILE               what is written\n"
-    "  --depfile FILE              what was read, as a rule for Ninja or Make\n"
-    "  --include FOLDER            where headers lie that the bundle carries\n"
-    "  --system-include FOLDER     where headers lie that it does not carry\n"
-    "  --define NAME=VALUE         a macro\n"
-    "  --kernel NAME               an instance of a template that is made: 'blur<float, 3>'\n"
-    "  --standard N                of C++: 14, 17 (the default) or 20\n"
-    "  --fast-math, --debug        as CompileOptions has them\n"
-    "  --option BACKEND=OPTION     for that backend's compiler as it is\n"
-    "  --compiler PATH             nvcc, hipcc or clang instead of NVRTC or HIPRTC; the C++ compiler for the host\n"
-    "  --clang PATH                Clang alone, without the vendor's toolkit: PTX or a code object\n"
-    "  --optional                  without that compiler, warn and leave the image out\n"
-    "  --no-source                 the bundle does not carry its source\n"
-    "  --help, --version\n"
-    "\n"
-    "Exit status: 0; 1 if it does not compile; 2 if the command line is wrong\n";
+    "weir-kernels compiles kernels ahead of time. CMake's function weir_add_kernels runs it.\n\n  weir-kernels image --for "
+    "'BACKEND ARCHITECTURE' --output FILE [OPTIONS] SOURCE\n  weir-kernels bundle --output FILE [OPTIONS] SOURCE "
+    "[IMAGE]...\n\n  --for 'cuda sm_90'          the architecture: sm_90, compute_90 (PTX); gfx90a; x86-64-v3\n  --output "
+    "FILE               the file to write\n  --depfile FILE              lists the files that were read, as a rule for "
+    "Ninja or Make\n  --include FOLDER            a folder with headers that the bundle shall contain\n  --system-include "
+    "FOLDER     a folder with other headers\n  --define NAME=VALUE         a macro\n  --kernel NAME               an "
+    "instance of a template to compile: 'blur<float, 3>'\n  --standard N                the C++ standard: 14, 17 (the "
+    "default) or 20\n  --fast-math, --debug        like the members of CompileOptions\n  --option BACKEND=OPTION     an "
+    "option for that backend's compiler\n  --compiler PATH             nvcc, hipcc or clang instead of NVRTC or HIPRTC; the "
+    "C++ compiler for the host\n  --clang PATH                Clang without the vendor's toolkit: makes PTX or a code "
+    "object\n  --optional                  if that compiler is missing, warn and leave out the image\n  --no-source         "
+    "        the bundle shall not contain its source\n  --help, --version\n\nExit status: 0; 1 if it does not compile; 2 if "
+    "the command line is wrong\n";
 
 class UsageError : public std::runtime_error {
  public:
@@ -68,21 +59,21 @@ struct Arguments {
 Arguments parse(int argc, char** argv) {
   Arguments all;
   const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command != "image" && command != "bundle") throw UsageError("give the command image or bundle");
+  if (command != "image" && command != "bundle") throw UsageError("the command must be image or bundle");
   all.bundle = command == "bundle";
   for (int i = 2; i < argc; ++i) {
     const std::string_view word = argv[i];
     const std::string_view name = word.substr(0, word.find('='));
     const auto take = [&] {
       if (name.size() < word.size()) return std::string(word.substr(name.size() + 1));
-      if (i + 1 == argc) throw UsageError(fmt::format("{} lacks its value", name));
+      if (i + 1 == argc) throw UsageError(fmt::format("{} needs a value", name));
       return std::string(argv[++i]);
     };
     const auto take_pair = [&](std::string_view what) {
       const std::string text = take();
       const std::size_t equals = text.find('=');
       if (equals == std::string::npos && what == "define") return std::pair(text, std::string("1"));
-      if (equals == 0 || equals == std::string::npos) throw UsageError(fmt::format("--{} {}: give NAME=VALUE", what, text));
+      if (equals == 0 || equals == std::string::npos) throw UsageError(fmt::format("--{} {}: write NAME=VALUE", what, text));
       return std::pair(text.substr(0, equals), text.substr(equals + 1));
     };
     Request& request = all.request;
@@ -96,7 +87,7 @@ Arguments parse(int argc, char** argv) {
       const std::string target = take();
       const std::size_t space = target.find(' ');
       if (space == 0 || space >= target.size() - 1)
-        throw UsageError("--for: give a backend and an architecture, as in 'cuda sm_90'");
+        throw UsageError("--for: write a backend and an architecture, such as 'cuda sm_90'");
       request.backend = target.substr(0, space);
       request.architecture = target.substr(space + 1);
     } else if (name == "--output") {
@@ -116,7 +107,7 @@ Arguments parse(int argc, char** argv) {
     } else if (name == "--standard") {
       const std::string number = take();
       request.options.cxx_standard = number == "14" ? 14 : number == "17" ? 17 : number == "20" ? 20 : 0;
-      if (request.options.cxx_standard == 0) throw UsageError(fmt::format("--standard {}: give 14, 17 or 20", number));
+      if (request.options.cxx_standard == 0) throw UsageError(fmt::format("--standard {}: use 14, 17 or 20", number));
     } else if (name == "--compiler") {
       request.compiler = take();
     } else if (name == "--clang") {
@@ -130,13 +121,13 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--no-source") {
       all.carries_source = false;
     } else {
-      throw UsageError(fmt::format("there is no option '{}'", word));
+      throw UsageError(fmt::format("unknown option '{}'", word));
     }
   }
-  if (all.request.source.empty()) throw UsageError("give the source's file");
+  if (all.request.source.empty()) throw UsageError("the source file is missing");
   if (all.output.empty()) throw UsageError("give --output");
   if (!all.bundle && all.request.backend.empty()) throw UsageError("give --for");
-  if (!all.bundle && !all.images.empty()) throw UsageError("give one source");
+  if (!all.bundle && !all.images.empty()) throw UsageError("pass only one source file");
   return all;
 }
 
@@ -240,7 +231,7 @@ int main(int argc, char** argv) {
   try {
     return make_output(argc, argv);
   } catch (const UsageError& error) {
-    std::fprintf(stderr, "weir-kernels: %s; weir-kernels --help tells what there is\n", error.what());
+    std::fprintf(stderr, "weir-kernels: %s; weir-kernels --help lists the options\n", error.what());
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -22,8 +22,10 @@ int open_own(const char* tool, std::string& name) {
   // If two processes wrote to one file, they would destroy each other's report.
   if (is_regular(file) && ::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     const std::string other = name + "." + std::to_string(::getpid());
-    std::fprintf(stderr, "%s: another process writes '%s'; this one writes '%s'. A %%p in the name is the process\n", tool,
-                 name.c_str(), other.c_str());
+    std::fprintf(
+        stderr,
+        "%s: another process writes '%s', so this one writes '%s'; %%p in the name is replaced by the process number\n",
+        tool, name.c_str(), other.c_str());
     ::close(file);
     name = other;
     file = open();

@@ -95,7 +95,7 @@ void Accesses::touch(Access access, const Clock& clock, bool is_free, std::span<
   for (const Access& before : block->accesses) judge(before, access, clock, *block);
   if (!add_access(*block, std::move(access), clock, streams_.host())) {
     report_.add_limit(
-        fmt::format("more than {} accesses to the {} bytes at {:#x} are under way, and the first are forgotten",
+        fmt::format("more than {} accesses to the {} bytes at {:#x} are pending, so the first ones were dropped",
                     most_accesses, block->end - block->begin, block->begin));
   }
 }
@@ -122,7 +122,7 @@ void Accesses::judge(const Access& first, const Access& second, const Clock& clo
   if (undecided_.size() >= most_undecided) settle(false);
   if (undecided_.size() >= most_undecided) {
     report_.add_limit(
-        fmt::format("more than {} pairs of operations depend on values that nothing has written", most_undecided));
+        fmt::format("more than {} pairs of operations depend on values that were not written yet", most_undecided));
     return;
   }
   undecided_.push_back({first, second, first.clock ? *first.clock : Clock(), clock,

@@ -346,7 +346,7 @@ class Detector final : public Tool {
     if (functions_.size() >= most_functions) {
       functions_.erase(functions_.begin());
       report_.add_limit(
-          fmt::format("more than {} host functions have not run, and the first are forgotten", most_functions));
+          fmt::format("more than {} host functions are pending, so the first ones were dropped", most_functions));
     }
     functions_[operation] = std::move(function);
   }

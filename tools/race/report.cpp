@@ -118,26 +118,27 @@ std::string remedy_of(Fault fault, const Access& first, const Access& second) {
   }
   if (second.point.lane == 0) {
     return fmt::format(
-        "before the second, wait on the host for the first: synchronize() of {}, or of an event recorded behind it",
+        "before the second, wait on the host for the first: synchronize() of {}, or of an event recorded after it",
         first.where());
   }
-  if (first.point.lane == 0) return "let the host be done with the memory before the work that uses it is enqueued";
+  if (first.point.lane == 0) return "finish the host's access to the memory before the work that uses it is enqueued";
   if (first.where() == second.where()) {
-    return "the two are in one graph: let the stream of the second wait for that of the first while they are captured";
+    return "the two are in one graph: during the capture, make the second operation's stream wait for the first operation's "
+           "stream";
   }
   const bool has_kernel = first.step->what.starts_with("kernel") || second.step->what.starts_with("kernel");
   return fmt::format(
-      "between the two, let {} wait for {}: second.wait(first), or record an event behind the first operation and "
-      "wait for it{}",
+      "between the two, let {} wait for {}: second.wait(first), or record an event after the first operation and wait for "
+      "it{}",
       second.where(), first.where(),
-      has_kernel ? "; or, if the kernels use different parts of the memory, say which: accesses::touches" : "");
+      has_kernel ? "; or, if the kernels use different parts of the memory, declare them: accesses::touches" : "");
 }
 
 }  // namespace
 
 Options read_options() {
   Options options;
-  model::read_options("WEIR_RACE", "is none of json=FILE, suppressions=FILE and status=NUMBER (0 to 255)",
+  model::read_options("WEIR_RACE", "is not json=FILE, suppressions=FILE or status=NUMBER (0 to 255)",
                       [&](std::string_view key, std::string_view value) {
                         if (key == "status") return model::read_status(value, options.status);
                         if (value.empty()) return false;
@@ -220,7 +221,7 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
 
 void Report::add_limit(const std::string& what) {
   if (!limits_.insert(what).second) return;
-  std::fprintf(stderr, "weir race: %s; a race may go untold\n", what.c_str());
+  std::fprintf(stderr, "weir race: %s; a race may have been missed\n", what.c_str());
   file_.write({}, others());
 }
 
@@ -229,7 +230,7 @@ int Report::finish(std::uint64_t operations) noexcept {
   file_.finish(others());
   if (count_ == 0) {
     std::fprintf(stderr, "weir race: %" PRIu64 " operations, no race%s\n", operations,
-                 suppressed_ != 0 ? " that is not suppressed" : "");
+                 suppressed_ != 0 ? " except suppressed ones" : "");
     return file_.is_lost() ? model::lost_output : 0;
   }
   std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");

@@ -115,8 +115,8 @@ std::string Streams::early_wait(const Access& first, const Access& second) const
     const auto waited = state.waited.find(first.point.lane);
     if (waited == state.waited.end() || waited->second.number >= first.point.number) continue;
     return fmt::format(
-        "{} has waited for {}, but for {}: the event{} was recorded, or the wait made, too early", second.where(),
-        first.where(),
+        "{} has waited for {}, but only for {}: the event{} was recorded, or the wait was enqueued, too early",
+        second.where(), first.where(),
         waited->second.number == 0 ? "a point before its first operation" : "a point before the first of the two",
         waited->second.event);
   }

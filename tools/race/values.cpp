@@ -49,8 +49,9 @@ void Values::write(const MemoryOperation& operation, const Point& point, const C
   }
   writes.list.push_back({operation.value, point, clock});
   if (value.endless && !value.endless->before) {
-    report.add_limit(fmt::format("more than {} waits for the value at {} were open, and it is not looked for what ends more",
-                                 most_waiters, operation.address));
+    report.add_limit(fmt::format(
+        "more than {} waits for the value at {} were open, so the writes that end further waits were not determined",
+        most_waiters, operation.address));
   }
   const auto own = clock.open_waits();
   std::erase_if(value.waiters, [&](Waiter& waiter) {
@@ -102,7 +103,8 @@ std::vector<const Values::Write*> Values::ends_of(const MemoryOperation& operati
     if (write == writes.list.end()) continue;
     if (!is_first_known && write == writes.list.begin()) {
       report.add_limit(
-          fmt::format("of one stream's writes of the value at {} the last {} are known, and a wait is for an earlier one",
+          fmt::format("a wait for the value at {} may end by a write that is older than the last {} writes of a stream, "
+                      "which are stored",
                       operation.address, most_writes));
     }
     ends.push_back(&*write);

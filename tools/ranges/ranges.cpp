@@ -48,7 +48,7 @@ void add_library(std::vector<Profiler>& profilers, std::initializer_list<const c
     if (name_stream != nullptr) found.name_stream = reinterpret_cast<Name>(::dlsym(library, name_stream));
     if (name_event != nullptr) found.name_event = reinterpret_cast<Name>(::dlsym(library, name_event));
     profilers.push_back(found);
-    support::log(support::LogLevel::info, "ranges: told to ", name);
+    support::log(support::LogLevel::info, "ranges: shown in ", name);
     return;
   }
 }

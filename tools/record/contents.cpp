@@ -86,7 +86,8 @@ void Recorder::record_nodes(const Operation& operation, Written& memory) {
   }
   if (has_function && !memory.reads.empty())
     add_omission(
-        "what a host function in a graph writes, and the same launch reads: contents are those of before the launch");
+        "contents that a host function in a graph writes and the same launch reads: the contents before the launch are "
+        "recorded instead");
 }
 
 /// Saves the memory that an operation reads: when the operation runs, or immediately if that would be too late.

@@ -35,7 +35,7 @@ Recorder::Number Recorder::stream_of(const Operation& operation) {
   }
   // The backend lends out the stream of a conditional node's body, so no other code uses it.
   if (!is_of_body(operation) && (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted))
-    add_omission(fmt::format("what other code submits to {}, which is its own", model::place_of(operation)));
+    add_omission(fmt::format("work that other code submits to {}, which belongs to that code", model::place_of(operation)));
   NumberWriter data;
   data.put(saved);
   file_.add(record::stream, stream.name(), data.bytes);
@@ -83,7 +83,7 @@ std::optional<SavedAddress> Recorder::find(std::uintptr_t address, std::size_t b
 SavedAddress Recorder::place_of(const Operation& operation, const void* address, std::size_t bytes, bool writes) {
   if (const auto there = find(number_of(address), bytes)) return *there;
   if (!model::is_readable(address)) {
-    add_omission(fmt::format("the contents of memory that Weir does not know, which {} {}", model::what_of(operation),
+    add_omission(fmt::format("the contents of memory unknown to Weir, which {} {}", model::what_of(operation),
                              writes ? "writes" : "reads"));
   }
   return {of_host, 0, number_of(address)};

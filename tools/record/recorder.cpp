@@ -158,7 +158,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
         const auto& known = graphs_.capture_of(operation).operations;
         const auto found = known.find(node.index);
         if (found == known.end()) {
-          stop(operation.name, "a node that an earlier capture, or other code, has added to the graph");
+          stop(operation.name, "the node was added to the graph by an earlier capture or by other code");
           return std::nullopt;
         }
         content.put(found->second);
@@ -171,7 +171,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       const auto graph = graphs_made_of_.find(operation.graph);
       const auto exec = execs_.find(operation.exec);
       if (is_child ? graph == graphs_made_of_.end() : exec == execs_.end()) {
-        stop(operation.name, "a graph that was not captured by calls of Weir");
+        stop(operation.name, "the graph was not captured through Weir");
         return std::nullopt;
       }
       Written memory;
@@ -188,8 +188,8 @@ std::optional<Written> Recorder::write(const Operation& operation) {
                                       [](const MemoryAccess& access) { return access.kind != AccessKind::read; });
       if (writes) {
         stop(operation.name,
-             "work of other code, as of a library or of NCCL, which Weir does not see; replace it by kernels "
-             "and copies of Weir's");
+             "Weir cannot see the work of other code, such as a library or NCCL; replace it by kernels and copies submitted "
+             "through Weir");
       } else {
         add_omission(fmt::format("the work of other code, '{}', which reads memory", operation.name));
       }
@@ -235,8 +235,8 @@ void Recorder::end_conditional(const Operation& operation) {
   const bool is_empty = operation.bodies == 1 && node.bodies == 0;
   if (!operation.has_failed && node.bodies != operation.bodies && !is_empty) {
     return stop(operation.name,
-                "a conditional node with several bodies, one of which is empty, or has a capture within it; give "
-                "it work, and capture the other graph before");
+                "one of the node's several bodies is empty or contains another capture; add work to the body, and capture "
+                "the other graph before");
   }
   (void)add(Kind::end_conditional, operation, "", node.number);
 }
@@ -249,7 +249,7 @@ void Recorder::write_result(const Operation& operation) {
     return found != map.end() ? found->second : none;
   };
   const auto lost = [&] {
-    if (!stopped_) stop(operation.name, "a graph that was not captured by calls of Weir");
+    if (!stopped_) stop(operation.name, "the graph was not captured through Weir");
   };
   if (operation.kind == OperationKind::synchronize || (operation.kind == OperationKind::query && operation.is_complete)) {
     const Number event = operation.event != nullptr ? event_of(*operation.event) : none;
@@ -334,7 +334,7 @@ void Recorder::add_omission(std::string text) {
 
 void Recorder::stop(std::string_view name, const std::string& cause) {
   if (std::exchange(stopped_, true)) return;
-  end_ = fmt::format("the recording ends behind operation {}, before {}: {}", operations_, name, cause);
+  end_ = fmt::format("the recording ends after operation {}, before {}: {}", operations_, name, cause);
   file_.force(record::stop, fmt::format("{}: {}", name, cause));
 }
 
@@ -389,10 +389,9 @@ Written Recorder::add_work(Kind kind, const Operation& operation) {
 
 void Recorder::add_launch(const Operation& operation, NumberWriter& content, Written& memory) {
   if (operation.kernel->module()->bundle().empty()) {
-    return stop(
-        what_of(operation),
-        "its module has no bundle: it was loaded from an image alone (Device::load takes a bundle), or compiled with "
-        "include directories, whose files stay here (CompileOptions::headers travel)");
+    return stop(what_of(operation),
+                "its module has no bundle: it was loaded from an image (use Device::load with a bundle), or compiled with "
+                "include directories, whose files are not recorded (use CompileOptions::headers)");
   }
   content.put(detail::saved_launch(*operation.config, kernel_of(*operation.kernel), operation.parameters.size()));
   for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
@@ -414,14 +413,13 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
       if (!there) {
         const std::string what = fmt::format("argument {} of {}", i + 1, what_of(operation));
         if (is_pointer) {
-          return stop(what_of(operation),
-                      fmt::format("argument {} is an address of memory that Weir does not know; allocate it "
-                                  "by Weir, or register it by Device::register_host",
-                                  i + 1));
+          return stop(what_of(operation), fmt::format("argument {} is an address of memory unknown to Weir; allocate the "
+                                                      "memory through Weir, or register it with Device::register_host",
+                                                      i + 1));
         }
         // No address is in the first 64 KiB, which systems leave unmapped, or has more than 57 bits.
         if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
-          add_omission(what + " may be an address of memory that Weir does not know; it is taken for a number");
+          add_omission(what + " may be an address of memory unknown to Weir; it is recorded as a number");
         continue;
       }
       ++count;
@@ -465,9 +463,9 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
                                  : allocation != nullptr                        ? allocation->kind()
                                                                                 : MemoryKind::device;
   const std::string_view name = operation.name;
-  if (name == "Device::open_allocation") add_omission(fmt::format("{}: what another process writes", operation.name));
+  if (name == "Device::open_allocation") add_omission(fmt::format("{}: data written by another process", operation.name));
   if (name == "Device::adopt_memory" && memory_kind == MemoryKind::device)
-    add_omission(fmt::format("{}: what other code writes to device memory", operation.name));
+    add_omission(fmt::format("{}: data written to device memory by other code", operation.name));
   NumberWriter content;
   content.put(detail::SavedMemory{memory.bytes, 0, static_cast<std::uint8_t>(memory_kind), 0, 0});
   (void)add(kind, operation, kind == Kind::global ? operation.label : std::string_view(operation.name), object, none,
@@ -475,7 +473,7 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
   const std::uintptr_t begin = number_of(memory.address);
   const bool is_managed = memory_kind == MemoryKind::managed;
   if (is_managed && !operation.device->supports(Feature::concurrent_managed_access))
-    add_omission("managed memory: what the host writes, which this device does not let it read while work runs");
+    add_omission("managed memory: data written by the host, which cannot be read on this device while work runs");
   blocks_.add({begin, begin + memory.bytes, blocks_made_++,
                memory_kind == MemoryKind::pinned ||
                    (is_managed && operation.device->supports(Feature::concurrent_managed_access))});
@@ -491,7 +489,7 @@ Tool* create() {
     const auto [rest, error] = std::from_chars(limit->data(), end, bytes);
     if (error != std::errc() || rest != end || bytes == 0 || bytes > most_bytes) {
       throw Error(Errc::invalid_environment, fmt::format("reading WEIR_RECORD_LIMIT='{}'", *limit), "",
-                  fmt::format("it is no number of bytes from 1 to {}", most_bytes));
+                  fmt::format("it is not a number of bytes from 1 to {}", most_bytes));
     }
   }
   return new Recorder(model::with_process(file.value_or("weir.recording")), bytes);

@@ -23,8 +23,8 @@ constexpr std::size_t segment_bytes = std::size_t{1} << 20U;
 RecordingFile::RecordingFile(std::string name, std::uint64_t limit) : name_(std::move(name)), limit_(limit) {
   file_ = model::open_own("weir record", name_);
   if (file_ < 0 || ::fchmod(file_, 0600) != 0) {
-    throw Error(Errc::invalid_environment, "making the recording '" + name_ + "'", "",
-                std::generic_category().message(errno) + "; give a file in a folder that can be written (WEIR_RECORD_FILE)");
+    throw Error(Errc::invalid_environment, "creating the recording '" + name_ + "'", "",
+                std::generic_category().message(errno) + "; set WEIR_RECORD_FILE to a file in a writable folder");
   }
 }
 
@@ -32,7 +32,7 @@ void RecordingFile::add(std::string_view kind, std::string_view name, std::span<
   if (full_ || ended_) return;
   if (written_ + segment_.records().size() + data.size() > limit_) {
     full_ = true;
-    flaw_ = fmt::format("the recording has reached its limit of {} bytes; give more by weir record --limit", limit_);
+    flaw_ = fmt::format("the recording has reached its limit of {} bytes; increase it with weir record --limit", limit_);
     return;
   }
   segment_.add(kind, name, data);
@@ -67,7 +67,7 @@ void RecordingFile::write() {
   if (done) written_ += bytes.size();
   if (done || is_lost_) return;
   full_ = is_lost_ = true;
-  flaw_ = fmt::format("'{}' cannot be written: {}; make room", name_, std::generic_category().message(errno));
+  flaw_ = fmt::format("'{}' cannot be written: {}; free space on the disk", name_, std::generic_category().message(errno));
 }
 
 void RecordingFile::end() {

@@ -74,8 +74,8 @@ class Shake final : public Tool {
 Tool* create() {
   if (const auto schedule = support::environment("WEIR_SCHEDULE"); schedule && schedule->starts_with("pct:")) {
     throw Error(Errc::invalid_environment, "reading WEIR_SCHEDULE='" + *schedule + "'", "",
-                "the tool shake takes a seed alone, since it holds streams of GPUs back and chooses no order; schedules by "
-                "priority are the host backend's, which needs no tool for them: give a whole number, or leave the tool out");
+                "the tool shake accepts only a seed, because it delays streams of GPUs and chooses no order; schedules by "
+                "priority are part of the host backend and need no tool: set a whole number, or omit the tool");
   }
   return new Shake(
       static_cast<std::uint64_t>(support::environment_number("WEIR_SCHEDULE", 1, 1, std::numeric_limits<long>::max())));

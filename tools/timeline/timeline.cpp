@@ -474,7 +474,9 @@ void Timeline::end() noexcept try {
     }
   }
   if (!has_ended)
-    std::fputs("weir timeline: some work had not ended 10 s after the program: it has no times in the trace\n", stderr);
+    std::fputs(
+        "weir timeline: some work was still running 10 s after the end of the program; it has no times in the trace\n",
+        stderr);
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_over_, true)) return;
   const std::uint64_t time = now();
@@ -496,16 +498,16 @@ std::string Timeline::summary() {
   std::string text =
       file_.is_good()
           ? fmt::format("weir timeline: {} written; open it in https://ui.perfetto.dev\n", file_.name())
-          : fmt::format("weir timeline: the trace is incomplete, since '{}' could not be written\n", file_.name());
+          : fmt::format("weir timeline: the trace is incomplete, because '{}' could not be written\n", file_.name());
   text += usage_.text([this](std::uint64_t track) { return names_.at(track); });
   if (pending_ != 0) {
-    text += fmt::format("  {} operations have no time: the device failed, or a capture forbade to ask\n", pending_);
+    text += fmt::format("  {} operations have no time: the device failed, or a capture forbade the query\n", pending_);
   }
   if (untimed_ != 0) {
-    text += fmt::format("  {} operations have no time: more than {} were under way\n", untimed_, most_pending);
+    text += fmt::format("  {} operations have no time: more than {} were pending\n", untimed_, most_pending);
   }
   if (unshown_nodes_ != 0) {
-    text += fmt::format("  {} nodes of graphs are not shown: more than {} were under way\n", unshown_nodes_, most_nodes);
+    text += fmt::format("  {} nodes of graphs are not shown: more than {} were pending\n", unshown_nodes_, most_nodes);
   }
   return text;
 }
@@ -518,7 +520,7 @@ weir::Tool* create() {
   const std::string file = weir::support::environment("WEIR_TIMELINE").value_or("weir.pftrace");
   if (file.empty()) {
     throw weir::Error(weir::Errc::invalid_environment, "reading WEIR_TIMELINE=''", "",
-                      "it is set and empty; unset it, or give the trace's file");
+                      "it is set but empty; unset it, or set it to the trace's file");
   }
   return new weir::timeline::Timeline(weir::model::with_process(file));
 }

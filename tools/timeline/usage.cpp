@@ -74,8 +74,7 @@ std::string Usage::text(const std::function<std::string(std::uint64_t)>& name_of
     text += fmt::format("  {}: {} operations, busy {:.3f} ms, {:.0f} % of {:.3f} ms\n", name_of(track), stream.operations,
                         milliseconds(stream.time), percent(stream.time), milliseconds(all));
   }
-  if (busy_.size() > shown.size())
-    text += fmt::format("  and {} streams that were less busy\n", busy_.size() - shown.size());
+  if (busy_.size() > shown.size()) text += fmt::format("  and {} less busy streams\n", busy_.size() - shown.size());
   text += fmt::format("  some stream busy {0}{1:.0f} % of the time, several at once {0}{2:.0f} %\n",
                       is_least_ ? "at least " : "", percent(any_), percent(several_));
   for (const Wait& wait : waits_) {

@@ -14,7 +14,7 @@ Options read_options() {
   Options options;
   const std::pair<std::string_view, bool*> words[] = {
       {"throw", &options.throws}, {"go_on", &options.goes_on}, {"unwritten", &options.unwritten}, {"leaks", &options.leaks}};
-  model::read_options("WEIR_VALIDATE", "is none of throw, go_on, unwritten, leaks and status=NUMBER (0 to 255)",
+  model::read_options("WEIR_VALIDATE", "is not throw, go_on, unwritten, leaks or status=NUMBER (0 to 255)",
                       [&](std::string_view key, std::string_view value) {
                         if (key == "status") return model::read_status(value, options.status);
                         const auto word = std::find_if(std::begin(words), std::end(words),

@@ -207,7 +207,8 @@ class Validator final : public Tool {
     if (bytes == 0) return;
     const std::uintptr_t begin = number_of(access.address);
     if (begin == 0) {
-      return report(operation, begin, bytes, {"a null address with a size", "give memory, or an empty range", nullptr, true},
+      return report(operation, begin, bytes,
+                    {"the address is null, but the size is not 0", "pass memory, or an empty range", nullptr, true},
                     nullptr);
     }
     if (const auto mistake = mistake_in(operation, begin, begin + bytes, is_device_work))
@@ -226,9 +227,9 @@ class Validator final : public Tool {
         if (to.kind == AccessKind::read || !model::Region(to).overlaps(model::Region(other))) continue;
         const char* const what = other.kind == AccessKind::read ? "the source" : "another destination of the batch";
         return report(operation, number_of(to.address), extent_of(to),
-                      {fmt::format("it overlaps {}, {} bytes at {}: what is copied then is not defined", what,
+                      {fmt::format("it overlaps {}, {} bytes at {}: the result of the copy is not defined", what,
                                    extent_of(other), fmt::ptr(other.address)),
-                       "copy by way of other memory, or in parts that do not overlap"},
+                       "copy through other memory, or in parts that do not overlap"},
                       nullptr);
       }
     }
@@ -261,9 +262,9 @@ class Validator final : public Tool {
             recording::check_of(looked_at) == before)
           return;
         tell(step, step->where, number_of(source), bytes,
-             {"the source is pageable memory, and has changed between the call and the copy: a GPU copies what was there at "
-              "the call, the CPU what is there when the copy runs",
-              "allocate the source by MemoryKind::pinned, and keep it until the copy is done; or write it before the call"},
+             {"the source is pageable memory and has changed between the call and the copy: a GPU copies the contents at "
+              "the call, the CPU the contents when the copy runs",
+              "allocate the source as MemoryKind::pinned, and keep it until the copy is done; or write it before the call"},
              nullptr);
       });
     }
@@ -282,16 +283,16 @@ class Validator final : public Tool {
     if (next != nullptr && next->begin < end && (is_device_work || !next->is_of_graph)) {
       return Mistake{fmt::format("the range begins {} bytes before an allocation of {} bytes", next->begin - begin,
                                  next->end - next->begin),
-                     "give an address within the allocation", next, next->is_allocated};
+                     "pass an address within the allocation", next, next->is_allocated};
     }
     // The address may be the end of a range, such as an end iterator that an algorithm passes.
     if (const Block* const last = blocks_.last_before(begin); last != nullptr && last->end == begin) return {};
     if (!is_device_work || !model::is_readable(reinterpret_cast<const void*>(begin))) return {};
     const bool is_on_cpu = operation.device->backend().name() == "host";
     if (!is_on_cpu && !model::is_own_memory(reinterpret_cast<const void*>(begin))) return {};
-    return Mistake{"this is host memory that no device may address: it was neither allocated nor registered by Weir",
-                   "allocate it by Device::allocate, of MemoryKind::pinned or managed if the host uses it, too; or register "
-                   "it by Device::register_host",
+    return Mistake{"this is host memory that devices cannot access: it was neither allocated nor registered through Weir",
+                   "allocate it with Device::allocate, as MemoryKind::pinned or managed if the host also uses it; or "
+                   "register it with Device::register_host",
                    nullptr};
   }
 
@@ -300,20 +301,20 @@ class Validator final : public Tool {
                                     bool is_device_work) const {
     if (block.is_of_graph && !is_device_work) return {};  // the heap may have reused a destroyed graph's memory
     if (end > block.end) {
-      return Mistake{fmt::format("the range ends {} bytes behind the allocation, of which it begins at byte {} of {}",
+      return Mistake{fmt::format("the range ends {} bytes after the end of the allocation; it begins at byte {} of {}",
                                  end - block.end, begin - block.begin, block.end - block.begin),
                      "make the range shorter, or the allocation larger", &block, block.is_allocated};
     }
     if (!is_device_work || !block.is_of_device || block.device == operation.device) return {};
     if (&block.device->backend() != &operation.device->backend()) {
-      return Mistake{fmt::format("the memory is of {}, another backend's device", block.device->describe()),
+      return Mistake{fmt::format("the memory belongs to {}, a device of another backend", block.device->describe()),
                      fmt::format("copy it to memory of {}", operation.device->describe()), &block};
     }
     if (peers_.contains({operation.device, block.device})) return {};
     const std::string own = operation.device->describe(), other = block.device->describe();
     return Mistake{
-        fmt::format("the memory is of {}, and {} may not address it", other, own),
-        fmt::format("call enable_peer_access of {} with {} before, or copy the memory by Stream::copy_peer", own, other),
+        fmt::format("the memory belongs to {}, and {} has no access to it", other, own),
+        fmt::format("call enable_peer_access on {} with {} before, or copy the memory with Stream::copy_peer", own, other),
         &block};
   }
 
@@ -329,10 +330,9 @@ class Validator final : public Tool {
           std::find_if(freed_.begin(), freed_.end(), [&](const Block& block) { return block.id == use.block; });
       const Block* const block = freed != freed_.end() ? &*freed : nullptr;
       const bool is_registered = block != nullptr && block->is_registered;
-      std::string cause = is_registered
-                              ? "the registration of host memory that the graph uses has ended since it was captured"
-                              : "memory that the graph uses was freed since it was captured";
-      if (now != nullptr) cause += ", and other memory lies there now";
+      std::string cause = is_registered ? "the registration of host memory that the graph uses has ended since the capture"
+                                        : "memory that the graph uses was freed after the capture";
+      if (now != nullptr) cause += ", and other memory is there now";
       report(operation, use.address, use.bytes,
              {std::move(cause),
               fmt::format("keep {} as long as the graph is launched",
@@ -436,9 +436,9 @@ class Validator final : public Tool {
     return missing != 0 && (reads_all || missing == access.bytes * access.rows);
   }
   static Mistake unwritten(const Block& block, const MemoryAccess& access) {
-    return {
-        fmt::format("{} of them were never written before this reads them", block.written.missing_in(model::Region(access))),
-        "write them before, or order the writer before the reader", &block};
+    return {fmt::format("{} of them were not written before this operation reads them",
+                        block.written.missing_in(model::Region(access))),
+            "write them first, or order the writer before the reader", &block};
   }
 
   void settle(const UndecidedRead& doubt) {
@@ -464,11 +464,11 @@ class Validator final : public Tool {
     });
     for (const auto& [place, leak] : leaks) {
       ++count_;
-      const std::string text =
-          fmt::format("weir validate: {} of {}: {}, {} bytes in all, when the program ends: {}; let its owner go before\n",
-                      leak.first->made->what, leak.first->made->device,
-                      leak.count == 1 ? "1 block" : fmt::format("{} blocks", leak.count), leak.bytes,
-                      leak.first->is_registered ? "its registration has not ended" : "it was never freed");
+      const std::string text = fmt::format(
+          "weir validate: {} of {}: {}, {} bytes in all, at the end of the program: {}; release its owner earlier\n",
+          leak.first->made->what, leak.first->made->device,
+          leak.count == 1 ? "1 block" : fmt::format("{} blocks", leak.count), leak.bytes,
+          leak.first->is_registered ? "its registration has not ended" : "it was never freed");
       std::fputs((text + stack_of(*leak.first->made)).c_str(), stderr);
     }
   }

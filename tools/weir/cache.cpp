@@ -91,7 +91,7 @@ std::string format_entries(const Cache& cache) {
 }
 
 std::string format_sizes(const Cache& cache) {
-  if (!cache.folder) return "no folder: compiled kernels stay in memory (WEIR_CACHE_DIR names one)\n";
+  if (!cache.folder) return "no folder: compiled kernels are kept only in memory (WEIR_CACHE_DIR sets the folder)\n";
   std::map<std::string, std::pair<std::size_t, std::uint64_t>> of;
   for (const CacheFile& entry : cache.entries) {
     ++of[entry.backend].first;

@@ -41,15 +41,16 @@ std::string container_command(const Machine& m, bool amd) {
 
 // Reports that this process may not open a device node as the cause.
 void blame(const Node& node, const Machine& m, Diagnosis& d) {
-  d.cause = fmt::format("{} may not be opened: {}", node.path, node.error);
+  d.cause = fmt::format("{} cannot be opened: {}", node.path, node.error);
   if (!m.container.empty()) {
-    d.cause += "; the container was started without it, or without its group";
+    d.cause += "; the container was started without this device, or without its group";
     d.commands.push_back(container_command(m, node.path == "/dev/kfd"));
   } else if (node.group_may && node.group != "root") {
-    d.cause += fmt::format("; members of the group '{}' may", node.group);
+    d.cause += fmt::format("; members of the group '{}' can open it", node.group);
     d.commands.push_back(fmt::format("sudo usermod -aG {} \"$USER\"   # then log in again", node.group));
   } else {
-    d.commands.push_back(fmt::format("ls -l {}   # whose it is; for everybody: sudo chmod a+rw {}", node.path, node.path));
+    d.commands.push_back(
+        fmt::format("ls -l {}   # shows its owner; to allow all users: sudo chmod a+rw {}", node.path, node.path));
   }
 }
 
@@ -68,7 +69,7 @@ bool blame_hiding(std::initializer_list<const char*> names, const Machine& m, Di
   for (const char* const name : names) {
     const auto found = m.hiding.find(name);
     if (found == m.hiding.end() || found->second == "all") continue;
-    d.cause = fmt::format("{}='{}' hides the devices, or names some that are not there", name, found->second);
+    d.cause = fmt::format("{}='{}' hides the devices, or lists devices that do not exist", name, found->second);
     d.commands.push_back(fmt::format("unset {}", name));
     return true;
   }
@@ -78,10 +79,10 @@ bool blame_hiding(std::initializer_list<const char*> names, const Machine& m, Di
 void without_hardware(bool amd, const Machine& m, Diagnosis& d) {
   const char* const vendor = amd ? "AMD" : "NVIDIA";
   if (m.container.empty()) {
-    d.cause = fmt::format("this machine shows no device of {}'s: there is nothing to mend", vendor);
+    d.cause = fmt::format("this machine has no visible device of {}; nothing needs to be fixed", vendor);
   } else {
-    d.cause =
-        fmt::format("this container shows no device of {}'s; if the machine has one, start the container with it", vendor);
+    d.cause = fmt::format("this container has no visible device of {}; if the machine has one, start the container with it",
+                          vendor);
     d.commands.push_back(container_command(m, amd));
   }
 }
@@ -90,22 +91,22 @@ void without_hardware(bool amd, const Machine& m, Diagnosis& d) {
 
 void find_nvidia(const Machine& m, Diagnosis& d) {
   if (!m.nvidia_devices.empty()) {
-    d.found.push_back(fmt::format("devices of NVIDIA's on the PCI bus: {}", fmt::join(m.nvidia_devices, ", ")));
+    d.found.push_back(fmt::format("NVIDIA devices on the PCI bus: {}", fmt::join(m.nvidia_devices, ", ")));
   }
   if (!m.nvidia_module.empty()) d.found.push_back(fmt::format("NVIDIA's kernel module, version {}", m.nvidia_module));
   for (const Node& node : m.nvidia_nodes) {
     if (!node.exists && d.expected) d.found.push_back(node.path + " is missing");
-    if (node.exists) d.found.push_back(node.path + (node.error.empty() ? "" : ", which may not be opened: " + node.error));
+    if (node.exists) d.found.push_back(node.path + (node.error.empty() ? "" : ", which cannot be opened: " + node.error));
   }
 }
 
 // Diagnoses a driver that is installed, in the kernel or as a library, but finds no device or does not start.
 void nvidia_driver_fails(const Machine& m, Diagnosis& d, const std::string& reason) {
   if (reason.find("error 803") != std::string::npos) {
-    d.cause = "the driver's library and its kernel module are of different versions, as after an update";
+    d.cause = "the driver's library and its kernel module have different versions, as after an update without a reboot";
     d.commands.push_back(m.container.empty() ? "sudo reboot" : container_command(m, false) + "   # anew");
   } else if (reason.find("error 802") != std::string::npos) {
-    d.cause = "the devices are joined by NVSwitches, and their fabric manager does not run";
+    d.cause = "the devices are connected by NVSwitches, but the fabric manager is not running";
     d.commands.push_back("sudo systemctl start nvidia-fabricmanager");
   } else if (blame_hiding({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}, m, d)) {
   } else if (const Node* const node = blocked(m.nvidia_nodes)) {
@@ -133,7 +134,7 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
         "cmake -B build -DWEIR_BACKEND_CUDA=ON -DWEIR_CUDA_INCLUDE_DIR=/usr/local/cuda/include && cmake --build build");
   } else if (d.state == "driver_not_found") {
     if (!variable(report, "WEIR_CUDA_DRIVER").empty()) {
-      d.cause = "WEIR_CUDA_DRIVER names a file that cannot be opened: nothing else is tried";
+      d.cause = "WEIR_CUDA_DRIVER is set to a file that cannot be opened; no other file is tried";
       d.commands.push_back("unset WEIR_CUDA_DRIVER");
     } else if (m.nvidia_devices.empty() && m.nvidia_module.empty()) {
       without_hardware(false, m, d);
@@ -141,11 +142,11 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
       d.cause = "the container was started without the driver's library";
       d.commands.push_back(container_command(m, false));
     } else if (!m.nvidia_module.empty()) {
-      d.cause = "the driver's kernel module is there, and its library libcuda.so.1 is not";
+      d.cause = "the driver's kernel module is loaded, but its library libcuda.so.1 is missing";
       if (m.is_debian)
         d.commands.push_back("sudo apt install libcuda1   # Ubuntu: libnvidia-compute-" +
                              m.nvidia_module.substr(0, m.nvidia_module.find('.')));
-      d.commands.push_back("ldconfig -p | grep libcuda   # where it may be; WEIR_CUDA_DRIVER takes an absolute path");
+      d.commands.push_back("ldconfig -p | grep libcuda   # where it may be; set WEIR_CUDA_DRIVER to its absolute path");
     } else {
       d.cause = "NVIDIA's driver is not installed";
       d.commands.push_back(m.is_debian ? "sudo apt install nvidia-driver   # Ubuntu: sudo ubuntu-drivers install"
@@ -153,7 +154,7 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
     }
   } else if (d.state == "driver_too_old") {
     if (!variable(report, "WEIR_CUDA_DRIVER").empty()) {
-      d.commands.push_back("unset WEIR_CUDA_DRIVER   # unless that driver is meant: then update it");
+      d.commands.push_back("unset WEIR_CUDA_DRIVER   # or update that driver");
     } else if (!m.container.empty()) {
       d.commands.push_back("# update NVIDIA's driver outside of the container");
     } else {
@@ -171,10 +172,10 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
 void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& d) {
   d.expected |= !m.amd_devices.empty() || m.kfd.exists;
   if (!m.amd_devices.empty()) {
-    d.found.push_back(fmt::format("devices of AMD's on the PCI bus: {}", fmt::join(m.amd_devices, ", ")));
+    d.found.push_back(fmt::format("AMD devices on the PCI bus: {}", fmt::join(m.amd_devices, ", ")));
   }
   if (m.amdgpu_module) d.found.push_back("AMD's kernel module amdgpu");
-  if (m.kfd.exists) d.found.push_back(m.kfd.path + (m.kfd.error.empty() ? "" : ", which may not be opened: " + m.kfd.error));
+  if (m.kfd.exists) d.found.push_back(m.kfd.path + (m.kfd.error.empty() ? "" : ", which cannot be opened: " + m.kfd.error));
   if (!m.kfd.exists) d.found.push_back("/dev/kfd is missing");
   const bool hardware = !m.amd_devices.empty() || m.kfd.exists;
   if (d.state == "plugin_not_found") {
@@ -183,7 +184,7 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
         "cmake -B build -DWEIR_BACKEND_HIP=ON -DWEIR_HIP_INCLUDE_DIR=/opt/rocm/include && cmake --build build");
   } else if (d.state == "driver_not_found") {
     if (!variable(report, "WEIR_HIP_RUNTIME").empty()) {
-      d.cause = "WEIR_HIP_RUNTIME names a file that cannot be opened: nothing else is tried";
+      d.cause = "WEIR_HIP_RUNTIME is set to a file that cannot be opened; no other file is tried";
       d.commands.push_back("unset WEIR_HIP_RUNTIME");
     } else if (!hardware) {
       without_hardware(true, m, d);
@@ -191,12 +192,11 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
       d.cause = "the HIP runtime libamdhip64 is not installed";
       if (m.is_debian) d.commands.push_back("sudo apt install '~n^libamdhip64-[0-9]+$'   # or ROCm's hip-runtime-amd");
       d.commands.push_back(
-          "ls -d /opt/rocm*/lib/libamdhip64.so*   # where it may be; WEIR_HIP_RUNTIME takes an absolute path");
+          "ls -d /opt/rocm*/lib/libamdhip64.so*   # where it may be; set WEIR_HIP_RUNTIME to its absolute path");
     }
   } else if (d.state == "driver_too_old") {
-    d.commands.push_back(!variable(report, "WEIR_HIP_RUNTIME").empty()
-                             ? "unset WEIR_HIP_RUNTIME   # unless that runtime is meant: then update it"
-                             : "see https://rocm.docs.amd.com for a newer ROCm");
+    d.commands.push_back(!variable(report, "WEIR_HIP_RUNTIME").empty() ? "unset WEIR_HIP_RUNTIME   # or update that runtime"
+                                                                       : "see https://rocm.docs.amd.com for a newer ROCm");
   } else if (d.state == "no_device" || d.state == "driver_failed") {
     if (!hardware) {
       without_hardware(true, m, d);
@@ -205,7 +205,7 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
       d.commands.push_back(container_command(m, true));
     } else if (!m.kfd.exists) {
       d.cause = m.amdgpu_module
-                    ? "amdgpu is loaded and does not offer /dev/kfd: it does not support this device for computing"
+                    ? "amdgpu is loaded but has created no /dev/kfd: it does not support computing on this device"
                     : "AMD's kernel module amdgpu is not loaded";
       d.commands.push_back(m.amdgpu_module ? "sudo dmesg | grep -i -e kfd -e amdgpu" : "sudo modprobe amdgpu");
     } else if (!m.kfd.error.empty()) {
@@ -227,25 +227,23 @@ void diagnose_kernels(const Json& report, const Json& backend, const Machine& m,
   d.found.push_back(fmt::format("kernels are compiled by {}{}", version, has_pass ? " and the work-group pass" : ""));
   if (version.find("clang") == std::string::npos) {
     d.found.push_back(
-        "unlike on a GPU, a cast of a floating-point number to an integer type that cannot hold it does not "
-        "saturate with this compiler; with Clang it does");
+        "with this compiler, casts of floating-point numbers to integers do not saturate as on a GPU; with Clang they do");
   }
   if (has_pass && variable(report, "WEIR_HOST_TIER") != "fibers") return;
   d.found.push_back("threads that wait at a barrier run on fibers, up to 300 times slower than with the work-group pass");
   const auto releases = backend.value("plugin", Json::object()).value("workgroup", std::vector<int>());
   if (has_pass) {
-    d.found.back() += ", which WEIR_HOST_TIER=fibers turns off";
+    d.found.back() += ", which WEIR_HOST_TIER=fibers disables";
     d.commands.push_back("unset WEIR_HOST_TIER");
   } else if (releases.empty()) {
     d.found.back() += "; this Weir was built without one";
-    d.commands.push_back(fmt::format("{}cmake -B build && cmake --build build   # Weir anew, with the headers of LLVM",
+    d.commands.push_back(fmt::format("{}cmake -B build && cmake --build build   # builds Weir again, with LLVM's headers",
                                      m.is_debian ? "sudo apt install clang-19 llvm-19-dev && " : ""));
   } else {
-    d.found.back() +=
-        fmt::format("; there are passes for Clang {}, and this compiler is none of them", fmt::join(releases, ", "));
+    d.found.back() += fmt::format("; there are passes for Clang {}, but not for this compiler", fmt::join(releases, ", "));
     if (m.is_debian) d.commands.push_back(fmt::format("sudo apt install clang-{}", releases.front()));
     if (!variable(report, "WEIR_HOST_CXX").empty()) {
-      d.commands.push_back(fmt::format("unset WEIR_HOST_CXX   # or let it name a Clang {}", releases.front()));
+      d.commands.push_back(fmt::format("unset WEIR_HOST_CXX   # or set it to a Clang {}", releases.front()));
     }
   }
 }
@@ -267,10 +265,10 @@ void diagnose_plugin(const Json& report, const Json& backend, Diagnosis& d) {
   const std::string folders = variable(report, "WEIR_PLUGIN_PATH");
   if (!folders.empty()) {
     d.found.push_back("WEIR_PLUGIN_PATH=" + folders + ", which is searched first");
-    d.commands.push_back("unset WEIR_PLUGIN_PATH   # if this plugin is not meant");
+    d.commands.push_back("unset WEIR_PLUGIN_PATH   # if this is not the intended plugin");
   }
   d.commands.push_back(
-      fmt::format("weir info --backend {}   # what the plugin was built with; build it anew with the headers of {}",
+      fmt::format("weir info --backend {}   # shows how the plugin was built; rebuild it with the headers of {}",
                   text_of(backend, "name"), text_of(report, "library")));
 }
 
@@ -349,9 +347,9 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
             (machine.container.empty() ? "" : ", in a container (" + machine.container + ")"));
   const Diagnosis* const wanted = best(all, report);
   field(0, "best",
-        wanted == nullptr ? "none of the backends that WEIR_BACKEND lists is usable here"
+        wanted == nullptr ? "none of the backends in WEIR_BACKEND is usable here"
         : wanted->usable  ? wanted->backend + ", which is usable"
-                          : wanted->backend + ", which should be usable here and is not");
+                          : wanted->backend + ", which should be usable here but is not");
   for (const Json& bad : report["bad_variables"]) {
     field(0, "variable", text_of(bad, "error"));
     commands({"unset " + text_of(bad, "name")});
@@ -359,15 +357,15 @@ std::string format_diagnoses(const std::vector<Diagnosis>& all, const Json& repo
   for (const Json& unread : report["unknown_variables"]) {
     const std::string name = text_of(unread, "name"), nearest = text_of(unread, "nearest");
     field(0, "variable",
-          fmt::format("{} is read by nobody{}", name, nearest.empty() ? "" : "; " + nearest + " was probably meant"));
+          fmt::format("no code reads {}{}", name, nearest.empty() ? "" : "; " + nearest + " is probably intended"));
     commands({nearest.empty() ? "unset " + name : fmt::format("export {}=\"${}\"; unset {}", nearest, name, name)});
   }
   for (const std::string& folder : machine.missing_folders) {
-    field(0, "variable", fmt::format("WEIR_PLUGIN_PATH names {}, and there is no such folder", folder));
+    field(0, "variable", fmt::format("WEIR_PLUGIN_PATH contains {}, which does not exist", folder));
   }
   if (report["default"].contains("error") && (wanted == nullptr || wanted->usable)) {
     field(0, "default", text_of(report["default"], "error"));
-    if (wanted == nullptr) commands({"unset WEIR_BACKEND   # or name one that is usable"});
+    if (wanted == nullptr) commands({"unset WEIR_BACKEND   # or set it to a usable backend"});
   }
   for (const Diagnosis& d : all) {
     std::string state = d.state;

@@ -34,13 +34,13 @@ std::string printable(std::string_view text) {
 
 std::string describe(const KernelBundle& bundle) {
   std::string text =
-      fmt::format("{}, {}\n", bundle.name().empty() ? "an image that is in no bundle yet" : printable(bundle.name()),
+      fmt::format("{}, {}\n", bundle.name().empty() ? "an image that is not in a bundle yet" : printable(bundle.name()),
                   format_bytes(bundle.bytes().size()));
   for (const auto& [backend, architecture, code] : bundle.images()) {
     text += fmt::format("  image   {:<24}  {}\n", printable(fmt::format("{} {}", backend, architecture)),
                         format_bytes(code.size()));
   }
-  if (!bundle.source()) return bundle.name().empty() ? text : text + "  source  not carried\n";
+  if (!bundle.source()) return bundle.name().empty() ? text : text + "  source  not included\n";
   const CompileOptions options = bundle.options("");
   text += fmt::format("  source  {}, C++{}{}{}\n", format_bytes(bundle.source()->size()), options.cxx_standard,
                       options.fast_math ? ", fast math" : "", options.debug ? ", for debugging" : "");
@@ -57,7 +57,7 @@ std::string describe(const KernelBundle& bundle) {
 std::string inspect_kernels(const std::string& file) {
   std::error_code unknown;  // ignored, because opening the file will fail too
   if (std::filesystem::is_directory(file, unknown))
-    throw std::runtime_error(fmt::format("{} is a folder; give a file", file));
+    throw std::runtime_error(fmt::format("{} is a folder, not a file", file));
   std::ifstream in(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) throw std::runtime_error(fmt::format("{} cannot be read: {}", file, std::strerror(errno)));
@@ -82,7 +82,7 @@ std::string inspect_kernels(const std::string& file) {
       at += static_cast<std::ptrdiff_t>(bundle_magic.size());
     }
   }
-  if (text.empty()) throw std::runtime_error(fmt::format("{} has no kernels that weir_add_kernels made", file));
+  if (text.empty()) throw std::runtime_error(fmt::format("{} contains no kernels of weir_add_kernels", file));
   return text;
 }
 

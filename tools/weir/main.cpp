@@ -44,11 +44,9 @@ namespace {
 constexpr int success = 0, not_usable = 1, usage_error = 2, output_failed = 3;
 
 constexpr const char* exit_codes =
-    "Exit status:\n"
-    "  0  what was asked for is usable: each --backend; without one, a default device\n"
-    "  1  it is not; the reasons are in the output\n"
-    "  2  the command line or an environment variable is wrong; the reason is on standard error\n"
-    "  3  the output could not be written\n";
+    "Exit status:\n  0  each --backend is usable; without --backend, there is a default device\n  1  otherwise; the output "
+    "contains the reasons\n  2  the command line or an environment variable is wrong; standard error contains the reason\n  "
+    "3  the output could not be written\n";
 
 /// Formats help for commands that take a program and its arguments after --.
 class Help : public CLI::Formatter {
@@ -127,15 +125,14 @@ int bench(const BenchOptions& options, const std::vector<std::string>& others) {
   }
   const std::string backend(weir::default_device().backend().name());
   return weir::tool::run_beside("weir-bench-" + backend, others,
-                                "there are benchmarks of host, cuda and hip, built with -DWEIR_BUILD_BENCH=ON where their "
-                                "backends are; --scaling is for any backend");
+                                "-DWEIR_BUILD_BENCH=ON builds benchmarks for host, cuda and hip, if the backend is built; "
+                                "--scaling works with any backend");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("What Weir finds on this machine, why what is missing is missing, and programs to try and measure it.",
-               "weir");
+  CLI::App app("Shows what Weir can use on this machine, and why not the rest; runs, tests and measures programs.", "weir");
   const std::string commit = WEIR_COMMIT;
   app.set_version_flag("--version",
                        std::string("weir ") + weir::version() + (commit.empty() ? "" : " (commit " + commit + ")"));
@@ -144,46 +141,38 @@ int main(int argc, char** argv) {
   app.formatter(std::make_shared<Help>());
 
   const CLI::Validator not_empty(
-      [](std::string& text) { return std::string(text.empty() ? "it is empty; leave the option out for the default" : ""); },
-      "");
+      [](std::string& text) { return std::string(text.empty() ? "it is empty; omit the option for the default" : ""); }, "");
   InfoOptions options;
   CLI::App* const info_command =
-      app.add_subcommand("info", "Whether each backend is usable, or why not; its devices, and the features that they lack");
-  info_command->add_option("--backend", options.backends, "Only this backend; may be given several times")
+      app.add_subcommand("info", "Show whether each backend is usable or why not, its devices, and their absent features");
+  info_command->add_option("--backend", options.backends, "Only this backend; may be repeated")
       ->type_name("NAME")
       ->check(not_empty)
       ->allow_extra_args(false);
-  info_command->add_flag("--json", options.json, "Print all there is as JSON");
+  info_command->add_flag("--json", options.json, "Print everything as JSON");
   info_command->add_flag("-v,--verbose", options.verbose,
-                         "Every property, every feature with the reason for its absence, and all that was tried");
+                         "Every property, every feature with the reason if it is absent, and every file that was tried");
   info_command->footer(exit_codes);
 
   CLI::App* const doctor_command = app.add_subcommand(
-      "doctor",
-      "For each backend that is not usable: what was searched and found, what is at fault, and the command to try");
+      "doctor", "For each unusable backend, show what was searched and found, the cause, and a command to try");
   doctor_command->footer(
-      "Exit status:\n"
-      "  0  the best backend for this machine is usable\n"
-      "  1  it is not, or a variable is wrong\n"
-      "  2  the command line, or a variable that every program reads, does not parse\n"
-      "  3  the output could not be written\n");
+      "Exit status:\n  0  the best backend for this machine is usable\n  1  it is not usable, or a variable is wrong\n  2  "
+      "the command line, or a variable that every program reads, does not parse\n  3  the output could not be written\n");
 
   CLI::App* const kernels_command =
       app.add_subcommand("kernels", "Kernels that were compiled ahead of time: weir kernels inspect FILE");
   kernels_command->require_subcommand(1);
   kernels_command->footer(
-      "Exit status:\n"
-      "  0  there are kernels, and the output lists them\n"
-      "  1  there are none, or the file is damaged or cannot be read\n"
-      "  2  the command line does not parse\n"
-      "  3  the output could not be written\n");
+      "Exit status:\n  0  the output lists the kernels\n  1  there are no kernels, or the file is damaged or cannot be "
+      "read\n  2  the command line does not parse\n  3  the output could not be written\n");
   std::string inspected;
-  kernels_command->add_subcommand("inspect", "List what a bundle, or a program that has bundles in it, carries")
+  kernels_command->add_subcommand("inspect", "List the contents of a bundle, or of a program that contains bundles")
       ->add_option("FILE", inspected, "A program, a shared library, an archive, or a bundle")
       ->required();
 
   CLI::App* const cache_command =
-      app.add_subcommand("cache", "Compiled kernels that are kept for the next process: weir cache size");
+      app.add_subcommand("cache", "Compiled kernels that are stored for later processes: weir cache size");
   cache_command->require_subcommand(1);
   cache_command->footer(
       "Exit status:\n"
@@ -194,23 +183,20 @@ int main(int argc, char** argv) {
   CacheOptions cache_options;
   CLI::App* const list_command =
       cache_command->add_subcommand("list", "Each entry: its backend, when a program last used it, its size and name");
-  cache_command->add_subcommand("size", "The folder, and how much of each backend's is in it");
-  CLI::App* const clear_command = cache_command->add_subcommand("clear", "Remove the entries, and nothing else");
-  clear_command->add_option("--older-than", cache_options.days, "Only those that no program has used for so many days")
+  cache_command->add_subcommand("size", "The folder, and the size of each backend's entries");
+  CLI::App* const clear_command = cache_command->add_subcommand("clear", "Remove the entries; other files remain");
+  clear_command
+      ->add_option("--older-than", cache_options.days, "Only entries that no program has used for this number of days")
       ->type_name("DAYS")
       ->check(CLI::Range(0, 100000));
 
   CLI::App* const new_command =
-      app.add_subcommand("new", "Make a folder with a program, a kernel and a CMakeLists.txt: weir new FOLDER");
+      app.add_subcommand("new", "Create a folder with a program, a kernel and a CMakeLists.txt: weir new FOLDER");
   std::string new_folder;
-  new_command->add_option("FOLDER", new_folder, "The folder, which is not there or is empty; the program has its name")
-      ->required();
+  new_command->add_option("FOLDER", new_folder, "A new or empty folder; its name becomes the program's name")->required();
   new_command->footer(
-      "Exit status:\n"
-      "  0  done; the output is how to build and run it\n"
-      "  1  there is something already, or it cannot be made\n"
-      "  2  the command line does not parse\n"
-      "  3  the output could not be written\n");
+      "Exit status:\n  0  done; the output shows how to build and run the program\n  1  the folder is not empty or cannot "
+      "be created\n  2  the command line does not parse\n  3  the output could not be written\n");
 
   weir::tool::RunOptions run_options;
   CLI::App* const run_command =
@@ -221,94 +207,89 @@ int main(int argc, char** argv) {
   run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")
       ->type_name("N")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()));
-  run_command
-      ->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to do without")
+  run_command->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to disable")
       ->type_name("NAMES")
       ->check(not_empty);
-  run_command->add_option("--log", run_options.log, "WEIR_LOG: what is told on standard error")
+  run_command->add_option("--log", run_options.log, "WEIR_LOG: the level of messages on standard error")
       ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
-  run_command->add_option("--tools", run_options.tools, "WEIR_TOOLS: what looks at the program, such as race and timeline")
+  run_command
+      ->add_option("--tools", run_options.tools, "WEIR_TOOLS: tools that observe the program, such as race and timeline")
       ->type_name("NAMES")
       ->check(not_empty);
   run_command
       ->add_option("--stuck", run_options.stuck,
-                   "WEIR_STUCK: tell what hangs after that time, and to weir stuck; 30s if not given")
+                   "WEIR_STUCK: report calls that take longer than TIME (default: 30s), and allow `weir stuck`")
       ->type_name("TIME")
       ->expected(0, 1);
   run_command->footer(
-      "Exit status: the program's; 3 if the program succeeded and the tool race saw nothing, since it did not use Weir;\n"
-      "2 if the command line does not parse, 126 if the program cannot be run, 127 if there is none of that name\n");
+      "Exit status: the program's; 3 if the program succeeded with the tool race but did not use Weir; 2 if the "
+      "command\nline does not parse, 126 if the program cannot be run, 127 if it does not exist\n");
 
   weir::tool::RunOptions timeline_options;
   timeline_options.tools = "timeline";
   CLI::App* const timeline_command = app.add_subcommand(
-      "timeline", "Run a program, and write when each stream did what: weir timeline [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  timeline_command->add_option("--backend", timeline_options.backend, "WEIR_BACKEND: what the program runs on")
+      "timeline", "Run a program, and write a trace of its streams: weir timeline [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  timeline_command->add_option("--backend", timeline_options.backend, "WEIR_BACKEND: the program's backend")
       ->type_name("NAMES")
       ->check(not_empty);
   timeline_command
-      ->add_option("-o,--output", timeline_options.timeline,
-                   "WEIR_TIMELINE: the trace for Perfetto: weir.pftrace if not given")
+      ->add_option("-o,--output", timeline_options.timeline, "WEIR_TIMELINE: the trace for Perfetto (default: weir.pftrace)")
       ->type_name("FILE")
       ->check(not_empty);
   timeline_command->footer(
-      "Prints how busy the streams were, how far they overlapped, and the longest waits, on standard error.\n\n"
-      "Exit status: as weir run, 128 + N for a program that signal N ended, and 3 if the program succeeded and there is no\n"
-      "trace, or if the trace cannot be written: then the program is not run\n");
+      "Prints how busy the streams were, how much they overlapped, and the longest waits, on standard error.\n\nExit "
+      "status: as weir run, and 128 + N if signal N ended the program; 3 if the program succeeded but there is no "
+      "trace,\nor if the trace cannot be written (then the program is not run)\n");
 
   weir::tool::RunOptions record_options;
   record_options.tools = "record";
   CLI::App* const record_command = app.add_subcommand(
-      "record",
-      "Run a program, and write what it does through Weir, to be replayed: weir record [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  record_command->add_option("--backend", record_options.backend, "WEIR_BACKEND: what the program runs on")
+      "record", "Run a program, and record its operations for weir replay: weir record [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  record_command->add_option("--backend", record_options.backend, "WEIR_BACKEND: the program's backend")
       ->type_name("NAMES")
       ->check(not_empty);
-  record_command
-      ->add_option("-o,--output", record_options.recording, "WEIR_RECORD_FILE: weir.recording if not given")
+  record_command->add_option("-o,--output", record_options.recording, "WEIR_RECORD_FILE (default: weir.recording)")
       ->type_name("FILE")
       ->check(not_empty);
   record_command
       ->add_option("--limit", record_options.record_limit,
-                   "WEIR_RECORD_LIMIT: the most bytes of the file, as 100MB: 1 GiB if not given")
+                   "WEIR_RECORD_LIMIT: the maximum size of the file, such as 100MB (default: 1 GiB)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::PositiveNumber);
   record_command->footer(
-      "The file has code in it, and what the program computes with: docs/record.md.\n\n"
-      "Exit status: as weir timeline\n");
+      "The file contains the program's kernels and data: docs/record.md.\n\nExit status: as weir timeline\n");
 
   CLI::App* const replay_command = app.add_subcommand(
-      "replay", "Do what a recording says on the default backend, and compare the results: weir replay [OPTIONS] FILE");
+      "replay", "Run a recording on the default backend, and compare the results: weir replay [OPTIONS] FILE");
   std::string replayed, replay_backend;
-  replay_command->add_option("--backend", replay_backend, "The backend, in place of what WEIR_BACKEND says")
+  replay_command->add_option("--backend", replay_backend, "The backend to use instead of WEIR_BACKEND")
       ->type_name("NAME")
       ->check(not_empty);
-  replay_command->add_option("FILE", replayed, "What weir record has written")->required();
+  replay_command->add_option("FILE", replayed, "A file of weir record")->required();
   replay_command->footer(
-      "Exit status:\n"
-      "  0  all results have the bytes of the recording\n"
-      "  1  some have not, or an operation fails\n"
-      "  2  the file is damaged, or cannot be used on this backend; or the command line does not parse\n"
-      "  3  all results in it are equal, and the recording is incomplete: the program did not end, or the file is cut\n");
+      "Exit status:\n  0  all results are equal to the recording\n  1  a result differs, or an operation failed\n  2  the "
+      "file is damaged or cannot be used on this backend, or the command line does not parse\n  3  all results are equal, "
+      "but the recording is incomplete: the program did not end, or the file is truncated\n");
 
   BenchOptions bench_options;
-  CLI::App* const bench_command = app.add_subcommand(
-      "bench",
-      "What Weir costs on this machine: beside the driver's own calls on a GPU, of the host backend's engine on the CPU");
-  bench_command->add_option("--backend", bench_options.backend, "The backend to measure, in place of what WEIR_BACKEND says")
+  CLI::App* const bench_command = app.add_subcommand("bench",
+                                                     "Measure the cost of Weir's calls on this machine: compared with the "
+                                                     "driver's on a GPU, and of the host backend's engine");
+  bench_command->add_option("--backend", bench_options.backend, "The backend to measure instead of WEIR_BACKEND")
       ->type_name("NAME")
       ->check(not_empty);
-  bench_command->add_flag("--scaling", bench_options.scaling,
-                          "Costs against the number of streams and of operations, and memory per object");
+  bench_command->add_flag(
+      "--scaling", bench_options.scaling,
+      "Measure costs as a function of the numbers of streams and operations, and the memory of each object");
   bench_command->allow_extras();
   bench_command->footer(
-      "Other options are those of Google Benchmark, such as --benchmark_filter=REGEX and --benchmark_out=FILE.\n\n"
-      "Exit status: the benchmark's; 1 if a call costs more than it may, or if the backend is not usable;\n"
-      "127 if its benchmark is not installed\n");
+      "Other options are those of Google Benchmark, such as --benchmark_filter=REGEX and --benchmark_out=FILE.\n\nExit "
+      "status: the benchmark's; 1 if a call exceeds its limit, or if the backend is not usable; 127 if the benchmark "
+      "is\nnot installed\n");
 
-  CLI::App* const conformance_command = app.add_subcommand(
-      "conformance", "Whether a backend keeps Weir's promises: becomes weir-conformance, which takes all that follows");
+  CLI::App* const conformance_command =
+      app.add_subcommand("conformance", "Test a backend: runs weir-conformance with all arguments that follow");
   conformance_command->prefix_command();
   conformance_command->set_help_flag();  // the test suite prints its own --help
 
@@ -318,58 +299,56 @@ int main(int argc, char** argv) {
     return std::string(is_positive ? "" : "'" + text + "' is not a whole number of at least 1");
   };
   CLI::App* const shake_command = app.add_subcommand(
-      "shake",
-      "Run a program again and again in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  shake_command->add_option("--seeds", shake_options.seeds, "How often: 20 if not given")->type_name("N")->check(positive);
-  shake_command->add_option("--backend", shake_options.backend, "What the program runs on: host if not given")
+      "shake", "Run a program repeatedly in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  shake_command->add_option("--seeds", shake_options.seeds, "The number of runs (default: 20)")
+      ->type_name("N")
+      ->check(positive);
+  shake_command->add_option("--backend", shake_options.backend, "The program's backend (default: host)")
       ->type_name("NAME")
       ->check(not_empty);
-  shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE: 1 if not given")
+  shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE (default: 1)")
       ->type_name("N")
       ->check(positive);
   shake_command
       ->add_option("--schedule", shake_options.schedule,
-                   "random: the next stream is drawn each time; pct: streams have priorities, which change at a few steps; "
-                   "both: by turns, as if not given")
+                   "random: each next stream is drawn; pct: streams have priorities, which change at a few steps; both "
+                   "(default): in turn")
       ->check(CLI::IsMember({"random", "pct", "both"}));
-  shake_command
-      ->add_option("--depth", shake_options.depth, "Of schedules by priority, which change N-1 times: 3 if not given")
+  shake_command->add_option("--depth", shake_options.depth, "For pct: priorities change N-1 times (default: 3)")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
   shake_command
       ->add_option("--timeout", shake_options.timeout,
-                   "How many seconds each run may take before it is killed, and has failed: 60 if not given, 0 for no limit")
+                   "A run that takes longer is killed and counts as failed (default: 60; 0: no limit)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 1000000));
   shake_command->add_flag("--races", shake_options.races,
-                          "Also tell, of each race that the tool race reports, which order came in how many failed runs");
+                          "For each race that the tool race reports, also count the failed runs in each order");
   shake_command->footer(
-      "Exit status: 0 if the program's was 0 each time, 1 if not; 2 if the command line does not parse, or the backend is\n"
-      "not usable; 126 if the program cannot be run, 127 if there is none of that name\n");
+      "Exit status: 0 if the program's was 0 each time, otherwise 1; 2 if the command line does not parse or the backend "
+      "is\nnot usable; 126 if the program cannot be run, 127 if it does not exist\n");
 
   weir::tool::RaceOptions race_options;
   CLI::App* const race_command = app.add_subcommand(
       "race", "Run a program with the tool race, which finds missing waits: weir race [OPTIONS] -- PROGRAM [ARGUMENT]…");
   race_command->add_flag(
       "--witness", race_options.witness,
-      "Then run it again on the host backend, in both orders of each two operations, and tell what differs");
+      "Then run it on the host backend in both orders of each two operations, and report the differences");
   CLI::Option* const race_schedule =
-      race_command
-          ->add_option("--schedule", race_options.schedule, "The value of WEIR_SCHEDULE for all runs: 1 if not given")
+      race_command->add_option("--schedule", race_options.schedule, "The value of WEIR_SCHEDULE for all runs (default: 1)")
           ->type_name("SEED|pct:SEED")
           ->check(not_empty);
   CLI::Option* const race_output =
-      race_command
-          ->add_option("--output-file", race_options.outputs, "A file that the program writes, which is compared, too")
+      race_command->add_option("--output-file", race_options.outputs, "A file that the program writes, to compare as well")
           ->type_name("FILE")
           ->check(not_empty)
           ->expected(1)
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   CLI::Option* const race_timeout =
       race_command
-          ->add_option("--timeout", race_options.timeout,
-                       "How many seconds a run may take before it is killed, as a deadlock: 10 times as many as the first "
-                       "run, and 10 more, if not given")
+          ->add_option(
+              "--timeout", race_options.timeout,
+              "A run that takes longer is killed as a deadlock (default: 10 times as long as the first run, plus 10)")
           ->type_name("SECONDS")
           ->check(CLI::Range(1, 1000000));
   CLI::Option* const race_json = race_command->add_option("--json", race_options.json, "A file for the verdicts, as JSON")
@@ -377,20 +356,20 @@ int main(int argc, char** argv) {
                                      ->check(not_empty);
   for (CLI::Option* const option : {race_schedule, race_output, race_timeout, race_json}) option->needs("--witness");
   race_command->footer(
-      "Exit status: without --witness the program's, which the tool changes to 66 if there was a race; with it 0 if there\n"
-      "was none, 1 if one was shown to matter, 3 if none was. 3 if the program succeeded and did not use Weir; 2 if the\n"
-      "command line does not parse, 126 if the program cannot be run, 127 if there is none of that name\n");
+      "Exit status: without --witness the program's, or 66 if there was a race; with --witness 0 if there was no race, 1 "
+      "if\na race changed the results, 3 if there were races but none changed them. 3 if the program succeeded but did not "
+      "use\nWeir; 2 if the command line does not parse, 126 if the program cannot be run, 127 if it does not exist\n");
 
-  CLI::App* const stuck_command =
-      app.add_subcommand("stuck", "What a process that hangs waits for, if it was started with WEIR_STUCK: weir stuck PID");
+  CLI::App* const stuck_command = app.add_subcommand(
+      "stuck", "Show what a hanging process waits for, if it was started with WEIR_STUCK: weir stuck PID");
   int stuck_process = 0;
-  stuck_command->add_option("PID", stuck_process, "The process's number")->required()->check([](const std::string& text) {
+  stuck_command->add_option("PID", stuck_process, "The process's id")->required()->check([](const std::string& text) {
     const bool is_number = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10 && text != "0";
-    return std::string(is_number ? "" : "'" + text + "' is no number of a process");
+    return std::string(is_number ? "" : "'" + text + "' is not a process id");
   });
   stuck_command->footer(
-      "Exit status: 0 if the process has told; 1 if there is no such process, or it was not started with WEIR_STUCK;\n"
-      "2 if the command line does not parse\n");
+      "Exit status: 0 after the report; 1 if there is no such process, or it was not started with WEIR_STUCK; 2 if "
+      "the\ncommand line does not parse\n");
 
   std::string documents_folder, environment_table;
   CLI::App* const documents_command = app.add_subcommand("documents", "Write the manual and the completions: for the build");
@@ -401,11 +380,11 @@ int main(int argc, char** argv) {
   const auto put = [](const char* group, std::initializer_list<CLI::App*> commands) {
     for (CLI::App* const command : commands) command->group(group);
   };
-  put("Look at this machine", {info_command, doctor_command, kernels_command, cache_command});
+  put("Inspect this machine", {info_command, doctor_command, kernels_command, cache_command});
   put("Begin a program", {new_command});
   put("Run a program with a tool",
       {run_command, race_command, timeline_command, shake_command, record_command, stuck_command});
-  put("Do what a recording says", {replay_command});
+  put("Replay a recording", {replay_command});
   put("Test and measure a backend", {conformance_command, bench_command});
   if (!weir::tool::is_beside("weir-conformance")) conformance_command->group("");
   if (!weir::tool::is_beside("weir-bench-host")) bench_command->group("");
@@ -436,18 +415,18 @@ int main(int argc, char** argv) {
       };
       if (const auto extras = command->remaining(); !extras.empty()) {
         if (extras.front().starts_with('-')) throw CLI::ExtrasError({extras.front()});
-        throw_usage("'" + extras.front() + "' stands before --", extras.front() + " [ARGUMENT]…");
+        throw_usage("'" + extras.front() + "' must come after --", extras.front() + " [ARGUMENT]…");
       }
       if (run_options.command.empty()) throw_usage("a program is missing", "PROGRAM [ARGUMENT]…");
       const bool is_pct = shake_options.schedule == "pct";
       const auto wrong = [](const char* what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); };
       if (shake_options.seeds - 1 > std::numeric_limits<unsigned>::max() - shake_options.first)
         wrong("--first and --seeds: the last seed must be less than 4294967296");
-      if (shake_options.depth != 0 && shake_options.schedule == "random") wrong("--depth belongs to --schedule=pct");
+      if (shake_options.depth != 0 && shake_options.schedule == "random") wrong("--depth needs --schedule=pct");
       if (is_pct && shake_options.backend != "host") {
-        wrong("--schedule=pct is for --backend=host: on GPUs no order can be chosen, streams are held back by lot");
+        wrong("--schedule=pct needs --backend=host: on GPUs Weir cannot choose the order, and delays streams at random");
       }
-      if (shake_options.races && shake_options.backend != "host") wrong("--races is for --backend=host");
+      if (shake_options.races && shake_options.backend != "host") wrong("--races needs --backend=host");
     }
     if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
@@ -459,7 +438,7 @@ int main(int argc, char** argv) {
     const std::string mistake = weir::tool::explain_mistake(app, own, argv);
     const auto parsed = app.get_subcommands();
     const std::string command = parsed.empty() ? "" : " " + parsed.front()->get_name();
-    std::fprintf(stderr, "weir%s: %s\nweir%s --help lists what there is\n", command.c_str(),
+    std::fprintf(stderr, "weir%s: %s\nweir%s --help lists the commands and options\n", command.c_str(),
                  mistake.empty() ? error.what() : mistake.c_str(), command.c_str());
     return usage_error;
   }

@@ -15,7 +15,7 @@ namespace {
 
 std::string unknown(std::string_view kind, std::string_view name, const std::vector<std::string>& names) {
   const std::string_view meant = detail::nearest_name(name, names);
-  return fmt::format("there is no {} '{}'{}", kind, name, meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
+  return fmt::format("unknown {} '{}'{}", kind, name, meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
 }
 
 std::vector<std::string> long_options(const CLI::App& app) {

@@ -70,11 +70,11 @@ void check_name(const std::string& name) {
                                            "package", "preinstall", "rebuild_cache", "test"};
   const std::string others = std::string(letters) + "0123456789_-.+";
   if (name.empty() || name.find_first_of(letters) != 0 || name.find_first_not_of(others) != name.npos) {
-    throw std::runtime_error(
-        fmt::format("'{}' is no name for a program: begin with a letter, go on with letters, digits, _ and -", name));
+    throw std::runtime_error(fmt::format(
+        "'{}' is not a valid name of a program: begin with a letter, and continue with letters, digits, _ and -", name));
   }
   if (std::find(std::begin(reserved), std::end(reserved), name) != std::end(reserved)) {
-    throw std::runtime_error(fmt::format("CMake has a use of its own for the name '{}'; choose another", name));
+    throw std::runtime_error(fmt::format("CMake reserves the name '{}'; choose another name", name));
   }
 }
 
@@ -116,10 +116,10 @@ std::string make_program(const std::string& folder) {
   check_name(name);
   std::error_code error;
   if (fs::exists(path, error) && !(fs::is_directory(path, error) && fs::is_empty(path, error) && !error)) {
-    throw std::runtime_error(fmt::format("{} is there already, and is no empty folder", path.string()));
+    throw std::runtime_error(fmt::format("{} already exists and is not an empty folder", path.string()));
   }
   fs::create_directories(path, error);
-  if (error) throw std::runtime_error(fmt::format("{} cannot be made: {}", path.string(), error.message()));
+  if (error) throw std::runtime_error(fmt::format("{} cannot be created: {}", path.string(), error.message()));
   write(path / "main.cpp", main_text);
   write(path / "square.cu", kernel_text);
   const std::string_view version = weir::version();

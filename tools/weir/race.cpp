@@ -75,7 +75,7 @@ class Witness {
 
   Verdict judge(const RaceSide& first, const RaceSide& second) {
     if (first.name.empty() || second.name.empty())
-      return {"untried", "not tried: one of the two is no operation that a schedule can hold back", ""};
+      return {"untried", "not tried: a schedule cannot delay one of the two", ""};
     const std::array<const RaceSide*, 2> sides = {&first, &second};
     std::array<std::string, 2> schedules;
     std::array<Outcome, 2> outcomes;
@@ -85,13 +85,12 @@ class Witness {
     }
     for (std::size_t early = 0; early < 2; ++early) {
       if (const std::string& why = outcomes[early].missing; !why.empty()) {
-        return {"untried", fmt::format("not shown: that {} comes first did not occur: {}", sides[early]->operation, why),
+        return {"untried", fmt::format("not shown: the order with {} first did not occur: {}", sides[early]->operation, why),
                 schedules[early]};
       }
     }
     if (outcomes[0].gave_up || outcomes[1].gave_up) {
-      return {"untried",
-              "not shown: a wait with a deadline gave up, which the time that an operation was held back may have caused",
+      return {"untried", "not shown: a wait with a deadline timed out, perhaps because an operation was delayed",
               schedules[outcomes[0].gave_up ? 0 : 1]};
     }
     // Each order must give the same result each time: in five runs if the orders differ, else in two. If the result varies
@@ -123,7 +122,8 @@ class Witness {
     if (differs([](const Outcome& o) { return std::pair(o.hung, o.hung ? 0 : o.status); })) {
       const Outcome& bad = outcomes[worse];
       const char* const what = bad.hung ? "deadlock: " : bad.crashed() ? "crash: " : "";
-      return {"shown", fmt::format("shown: {}{}, {}; else {}", what, bad.end(), where(worse), outcomes[1 - worse].end()),
+      return {"shown",
+              fmt::format("shown: {}{}, {}; otherwise {}", what, bad.end(), where(worse), outcomes[1 - worse].end()),
               schedules[worse]};
     }
     if (differs([](const Outcome& o) { return o.output; })) {
@@ -139,27 +139,25 @@ class Witness {
     const bool are_together = !outcomes[0].before.empty() && outcomes[0].before == outcomes[1].before;
     const char* const but_no_output = "; the program's output is the same";
     if (are_together && differs([](const Outcome& o) { return std::pair(o.before, o.behind); })) {
-      return {"shown", fmt::format("shown: what memory holds behind the two differs{}", but_no_output), schedules[worse]};
+      return {"shown", fmt::format("shown: the memory after the two differs{}", but_no_output), schedules[worse]};
     }
     if (!are_together && (!outcomes[0].told_all || !outcomes[1].told_all)) {
-      return {
-          "untried",
-          "not shown: the output is the same in both orders; what memory holds in the end is not known of a program that "
-          "ends by _exit, quick_exit or a signal",
-          schedules[worse]};
+      return {"untried",
+              "not shown: the output is the same in both orders; the final memory is unknown, because the program ends by "
+              "_exit, quick_exit or a signal",
+              schedules[worse]};
     }
     if (!are_together && differs([](const Outcome& o) { return o.memory; }))
       return {"shown", "shown: " + memory_difference(outcomes[0], outcomes[1]) + but_no_output, schedules[worse]};
     if (varies) {
-      return {
-          "untried",
-          "not shown: the program's output, its memory, or whether the order occurs varies from run to run, so that the two "
-          "cannot be compared",
-          schedules[worse]};
+      return {"untried",
+              "not shown: the program's output, its memory, or the order varies from run to run, so the two orders cannot "
+              "be compared",
+              schedules[worse]};
     }
     if (first.is_of_host() && second.is_of_host()) {
       return {"untried",
-              "not shown: the output is the same in both orders; what else the program's functions change is not seen",
+              "not shown: the output is the same in both orders; other effects of the program's functions are not compared",
               schedules[worse]};
     }
     for (std::size_t i = 0; i < 2; ++i) {  // the host or its function may read memory that the other side changes
@@ -167,14 +165,13 @@ class Witness {
       if (!sides[i]->is_of_host() || std::find(changed.begin(), changed.end(), sides[1 - i]->name) == changed.end())
         continue;
       return {"untried",
-              fmt::format("not shown: the output is the same in both orders; but {} changes memory, and the host may see it "
-                          "or not",
+              fmt::format("not shown: the output is the same in both orders; but {} changes memory that the host may read",
                           sides[1 - i]->operation),
               schedules[worse]};
     }
     return {"same",
-            fmt::format("benign in this run: the same exit status and output in both orders, and the same in memory {}",
-                        are_together ? "behind the two" : "in the end"),
+            fmt::format("benign in this run: the same exit status and output in both orders, and the same memory {}",
+                        are_together ? "after the two" : "at the end"),
             schedules[worse]};
   }
 
@@ -214,7 +211,7 @@ class Witness {
         ran.push_back(name);
         const RaceSide& side = name == early.last ? early : late;
         if (side.name == side.last && !is_same_kind(side.operation, rest))
-          outcome.missing = "another operation has its place in the rerun";
+          outcome.missing = "in the rerun another operation had its number";
       } else if (verb == "released") {
         released = rest;
       } else if (verb == "memory") {
@@ -239,16 +236,18 @@ class Witness {
       if (!has_run(early.last)) {
         outcome.missing = "it did not run";
       } else if (!host_waited) {
-        outcome.missing = "it could not run before the host went on";
+        outcome.missing = "it could not run before the host continued";
       }
     } else if (early.is_host()) {
       if (released != "stuck" && !(released.empty() && has_ended)) {
-        outcome.missing = released.empty() ? "the other did not run" : "while it was held back the host was not at rest";
+        outcome.missing =
+            released.empty() ? "the other operation did not run" : "the host was not idle while it was delayed";
       }
     } else if (!has_run(early.last)) {
       outcome.missing = "it did not run";
     } else if (!released.empty() || (!has_run(late.name) && !has_ended && late.name == late.last)) {
-      outcome.missing = released.empty() ? "the other did not run" : "nothing else could run while the other was held back";
+      outcome.missing = released.empty() ? "the other operation did not run"
+                                         : "nothing else could run while the other operation was delayed";
     }
   }
 
@@ -277,9 +276,9 @@ class Witness {
       if (found != other.memory.end() && found->second == content) continue;
       if (++different == 1) bytes = content.substr(0, content.find(' '));
     }
-    if (different == 0) return "one order leaves memory that the other does not";
-    return fmt::format("what {} bytes of memory hold in the end differs", bytes) +
-           (different > 1 ? fmt::format(", and {} more allocations do", different - 1) : "");
+    if (different == 0) return "in one order there is memory that is not there in the other";
+    return fmt::format("the final contents of {} bytes of memory differ", bytes) +
+           (different > 1 ? fmt::format(", and those of {} more allocations", different - 1) : "");
   }
 
   const RaceOptions& options_;
@@ -297,15 +296,15 @@ int find_witnesses(const RaceOptions& options) {
       find_races(options.command, options.schedule, std::chrono::seconds(options.timeout), folder, first);
   if (first.error != 0) return cannot_run(options.command.front(), first.error);
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin);
-  if (first.hung) std::fprintf(stderr, "weir race: the program hung, and was killed after %u s\n", options.timeout);
+  if (first.hung) std::fprintf(stderr, "weir race: the program hung and was killed after %u s\n", options.timeout);
   if (pairs.empty() && !first.hung && first.status != 0) {
     const int signal = WIFSIGNALED(first.status) ? WTERMSIG(first.status) : 0;
-    std::fprintf(stderr, "weir race: no race was found, and the program failed: %s\n",
+    std::fprintf(stderr, "weir race: no race was found, but the program failed: %s\n",
                  signal != 0 ? ::strsignal(signal) : fmt::format("exit status {}", WEXITSTATUS(first.status)).c_str());
     return signal != 0 ? 128 + signal : WEXITSTATUS(first.status);
   }
   if (!first.used_weir && !first.hung) {
-    std::fputs("weir race: the tool race saw nothing: the program did not use Weir\n", stderr);
+    std::fputs("weir race: the program did not use Weir, so the tool race checked nothing\n", stderr);
     return 3;
   }
   ::unsetenv("WEIR_TOOLS");
@@ -321,10 +320,9 @@ int find_witnesses(const RaceOptions& options) {
     Witness::Verdict verdict =
         report["fault"] == "race"
             ? witness.judge(one, other)
-            : Witness::Verdict{"untried", "not tried: there is one order only, that of the stream, and it is wrong", ""};
+            : Witness::Verdict{"untried", "not tried: only one order is possible, that of the stream, and it is wrong", ""};
     if (verdict.word == std::string_view("same") && has_other_memory)
-      verdict = {"untried",
-                 "not shown: the output is the same in both orders; what memory of other code holds is not compared",
+      verdict = {"untried", "not shown: the output is the same in both orders; memory of other code is not compared",
                  verdict.schedule};
     ++counts[verdict.word];
     progress.clear();

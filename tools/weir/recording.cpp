@@ -27,7 +27,7 @@ void throw_bad_recording(std::span<const std::byte> bytes, const std::string& fl
   throw Error(Errc::invalid_image, "weir replay", fmt::format("recording of {} bytes", bytes.size()), flaw);
 }
 
-constexpr const char* no_recording = "it is no recording: it does not begin as weir record begins one";
+constexpr const char* no_recording = "it is not a recording: it does not begin like a file of weir record";
 
 std::uint64_t pieces_in(const std::vector<SavedRange>& ranges) {
   std::uint64_t pieces = 0;
@@ -52,18 +52,19 @@ class Recording::Reader {
       if (rest.size() >= sizeof(header)) std::memcpy(&header, rest.data(), sizeof(header));
       const bool begins = std::memcmp(header.magic, recording::magic.data(), sizeof(header.magic)) == 0;
       if (begins ? header.size > rest.size() : rest.size() < sizeof(header)) {
-        to_.end = fmt::format("the file ends within a record, {} bytes of which are there", rest.size());
+        to_.end = fmt::format("the file ends within a record, after {} bytes of it", rest.size());
         break;
       }
       if (begins && header.size < sizeof(header)) throw_bad_recording(file_, "it is damaged: a segment is too short");
       const auto segment = begins ? rest.first(header.size) : rest;
-      BundleReader reader(segment, recording::magic, recording::version,
-                          rest.size() == file_.size() ? no_recording : "it is damaged: no segment begins where one ends",
-                          throw_bad_recording);
+      BundleReader reader(
+          segment, recording::magic, recording::version,
+          rest.size() == file_.size() ? no_recording : "it is damaged: the end of a segment is not followed by a segment",
+          throw_bad_recording);
       if (recording::segment_check(segments, segment.subspan(sizeof(header))) != header.check)
-        throw_damaged(fmt::format("segment {} is changed, or not at its place", segments + 1));
+        throw_damaged(fmt::format("segment {} was changed, or is in the wrong place", segments + 1));
       while (!reader.at_end()) {
-        if (to_.is_complete) throw_damaged("something follows its end");
+        if (to_.is_complete) throw_damaged("there is data after its end");
         reader.next();
         take(reader);
       }
@@ -84,7 +85,7 @@ class Recording::Reader {
       take_operation(data, reader.name);
     } else if (reader.kind == record::piece) {
       if (reader.data.empty() || reader.data.size() > recording::piece_bytes)
-        throw_damaged("a piece of memory has another size");
+        throw_damaged("a piece of memory has the wrong size");
       to_.pieces.push_back(data.take_all());
     } else if (reader.kind == record::contents) {
       RecordedStep& step = take_step(data);
@@ -93,7 +94,7 @@ class Recording::Reader {
     } else if (reader.kind == record::result) {
       RecordedStep& step = take_step(data);
       while (!data.at_end()) step.checks.push_back(data.take<std::uint64_t>());
-      if (step.checks.size() != pieces_in(step.results)) throw_damaged("a result has too few or too many check numbers");
+      if (step.checks.size() != pieces_in(step.results)) throw_damaged("a result has too few or too many checksums");
     } else if (reader.kind == record::failed) {
       take_step(data).has_failed = true;
     } else if (reader.kind == record::device) {
@@ -125,12 +126,12 @@ class Recording::Reader {
 
   RecordedStep& take_step(NumberReader& data) {
     const auto number = data.take<std::uint32_t>();
-    if (number == 0 || number > to_.steps.size()) throw_damaged(fmt::format("there is no operation {}", number));
+    if (number == 0 || number > to_.steps.size()) throw_damaged(fmt::format("operation {} does not exist", number));
     return to_.steps[number - 1];
   }
 
   void check_number(const char* what, std::uint32_t number, std::size_t count) const {
-    if (number >= count) throw_damaged(fmt::format("there is no {} {}", what, number));
+    if (number >= count) throw_damaged(fmt::format("{} {} does not exist", what, number));
   }
 
   void check_contents(const RecordedStep& step) const {
@@ -139,7 +140,7 @@ class Recording::Reader {
       recording::for_each_piece(range, [&](std::size_t, std::size_t size) {
         if (next == step.contents.size()) throw_damaged("contents are too short");
         check_number("piece", step.contents[next], to_.pieces.size());
-        if (to_.pieces[step.contents[next++]].size() != size) throw_damaged("a piece of memory has another size");
+        if (to_.pieces[step.contents[next++]].size() != size) throw_damaged("a piece of memory has the wrong size");
       });
     }
     if (next != step.contents.size()) throw_damaged("contents are too long");
@@ -151,7 +152,7 @@ class Recording::Reader {
     if (address.memory == recording::of_host) {
       const std::uint64_t begin = address.offset;
       if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U)
-        throw_damaged("an address of the host is impossible");
+        throw_damaged("an address of the host is invalid");
       std::uintptr_t& memory_end = to_.host[begin];
       memory_end = std::max(memory_end, begin + bytes);
       return;
@@ -214,18 +215,18 @@ class Recording::Reader {
         take_work(step, data);
         if (step.items.count != 2 || part_of(to_.work.boxes, step.items)[0].height != 1 ||
             part_of(to_.work.boxes, step.items)[0].depth != 1)
-          throw_damaged("a copy by the host has not one range");
+          throw_damaged("a copy by the host must have exactly one range");
         return;
       case Kind::allocate:
       case Kind::global: {
         const bool is_global = step.what == Kind::global;
         object(is_global ? "module" : "device", is_global ? to_.modules.size() : to_.devices.size());
         const auto saved = data.take<detail::SavedMemory>();
-        if (saved.bytes == 0 || saved.bytes > detail::most_bytes) throw_damaged("memory has an impossible size");
+        if (saved.bytes == 0 || saved.bytes > detail::most_bytes) throw_damaged("memory has an invalid size");
         step.made = static_cast<std::uint32_t>(to_.memory.size());
         to_.memory.push_back({saved.bytes, data.take_enumerator(saved.kind, MemoryKind::managed)});
         if (to_.memory.back().kind != MemoryKind::device && (is_global || step.stream != recording::none))
-          throw_damaged("memory of that kind is allocated otherwise");
+          throw_damaged("memory has a kind that this operation cannot allocate");
         // Memory that was allocated in a capture is freed by its graph.
         if (step.is_captured) graph_memory_.insert(step.made);
         return;
@@ -233,7 +234,8 @@ class Recording::Reader {
       case Kind::free: memory_in_use(step.object).is_freed = true; return;
       case Kind::host_access: {
         step.results = take_ranges(data, 1);
-        if (step.results[0].first.memory == recording::of_host) throw_damaged("the host's memory is nobody's");
+        if (step.results[0].first.memory == recording::of_host)
+          throw_damaged("an access by the host is to memory that was not allocated");
         return;
       }
       case Kind::host_function: return needs_stream();
@@ -260,8 +262,8 @@ class Recording::Reader {
         needs_stream();
         while (!data.at_end()) {
           const auto node = data.take<std::uint32_t>();
-          if (node == 0 || node > to_.steps.size()) throw_damaged(fmt::format("there is no operation {}", node));
-          if (to_.steps[node - 1].stream == recording::none) throw_damaged(fmt::format("operation {} is no node", node));
+          if (node == 0 || node > to_.steps.size()) throw_damaged(fmt::format("operation {} does not exist", node));
+          if (to_.steps[node - 1].stream == recording::none) throw_damaged(fmt::format("operation {} is not a node", node));
           step.nodes.push_back(node);
           to_.wanted_nodes.insert(node);
         }
@@ -299,7 +301,7 @@ class Recording::Reader {
         return check_number("device", step.other, to_.devices.size());
       case Kind::ran:
         if (step.object == 0 || step.object > to_.steps.size() || to_.steps[step.object - 1].what != Kind::host_function)
-          throw_damaged("what has run is no host function");
+          throw_damaged("an operation that has run is not a host function");
         return;
       case Kind::conditional:
         needs_stream();
@@ -308,12 +310,12 @@ class Recording::Reader {
                              step.conditional.bodies, data);
         check(step.conditional.condition, 4, false);
         conditionals_.push_back(to_.steps.size());
-        if (conditionals_.size() > detail::most_graph_nesting) throw_damaged("conditional nodes are nested too deep");
+        if (conditionals_.size() > detail::most_graph_nesting) throw_damaged("conditional nodes are nested too deeply");
         return;
       case Kind::body:
       case Kind::end_conditional: {
         if (conditionals_.empty() || step.object != conditionals_.back() + 1)
-          throw_damaged("a body belongs to no conditional node");
+          throw_damaged("a body has no conditional node");
         RecordedStep& node = to_.steps[conditionals_.back()];
         if (step.what == Kind::body) {
           needs_stream();
@@ -322,7 +324,7 @@ class Recording::Reader {
             const auto& bodies = to_.steps[outer].bodies;
             if (to_.steps[outer].stream == step.stream ||
                 (outer != conditionals_.back() && !bodies.empty() && to_.steps[bodies.back()].stream == step.stream))
-              throw_damaged("a body is captured on the stream of what it is in");
+              throw_damaged("a body is captured on the stream of its outer capture");
           }
           return node.bodies.push_back(to_.steps.size());
         }
@@ -346,7 +348,7 @@ class Recording::Reader {
         (void)data.take_enumerator(static_cast<std::uint32_t>(access.kind), AccessKind::atomic);
         if (access.bytes == 0 || access.bytes > detail::most_bytes || access.rows == 0 ||
             __builtin_mul_overflow(access.rows - 1, access.pitch, &rows) || rows > detail::most_bytes)
-          throw_damaged("an access is impossible");
+          throw_damaged("an access is invalid");
         check(access.first, rows + access.bytes, false);
       }
     }
@@ -373,14 +375,14 @@ class Recording::Reader {
     to_.host = std::move(merged);
     if (!conditionals_.empty()) {
       to_.steps.resize(conditionals_.front());
-      if (to_.end.empty()) to_.end = "the program ended while it captured a conditional node";
+      if (to_.end.empty()) to_.end = "the program ended while it was capturing a conditional node";
     }
     // An operation's input is recorded when the operation runs. If the input is missing, the recording ends there.
     for (std::size_t i = 0; i < to_.steps.size(); ++i) {
       const RecordedStep& step = to_.steps[i];
       if (step.reads.empty() || !step.contents.empty() || step.has_failed) continue;
       const std::string why = to_.end.empty() ? "the program ended before it ran" : to_.end;
-      to_.end = fmt::format("what {} reads was not saved: {}", step.name, why);
+      to_.end = fmt::format("the data that {} reads was not recorded: {}", step.name, why);
       std::size_t last = i;  // the outermost conditional node that contains the operation, or the operation itself
       for (std::size_t outer = 0; outer < i; ++outer) {
         if (to_.steps[outer].end > i) last = std::min(last, outer);
@@ -388,7 +390,7 @@ class Recording::Reader {
       to_.steps.resize(last);
     }
     if (to_.end.empty() && !to_.is_complete)
-      to_.end = "the program did not end: it was killed, or left by _exit or abort, or the file is cut";
+      to_.end = "the program did not end normally: it was killed or called _exit or abort, or the file is truncated";
   }
 
   Recording& to_;

@@ -52,7 +52,7 @@ class RecordingReplay {
       const auto number = static_cast<int>(devices_.size());
       if (number >= backend.device_count()) {
         throw Error(Errc::wrong_device, "weir replay", name,
-                    fmt::format("the recording has {} devices, and {} has {}; with --backend=host set WEIR_HOST_DEVICES",
+                    fmt::format("the recording has {} devices, but {} has {}; with --backend=host set WEIR_HOST_DEVICES",
                                 recording.devices.size(), backend.name(), backend.device_count()));
       }
       devices_.push_back(&backend.device(number));
@@ -83,8 +83,7 @@ class RecordingReplay {
     try {
       make(0, recording_.steps.size());
     } catch (const std::exception& error) {
-      failure =
-          fmt::format("operation {} ({}) cannot be made: {}", made_ + 1, what_of(recording_.steps[made_]), error.what());
+      failure = fmt::format("operation {} ({}) failed: {}", made_ + 1, what_of(recording_.steps[made_]), error.what());
       const auto* const of_weir = dynamic_cast<const Error*>(&error);
       is_lack_ = of_weir != nullptr && (of_weir->errc() == Errc::unsupported || of_weir->errc() == Errc::invalid_image);
     }
@@ -153,7 +152,8 @@ class RecordingReplay {
 
   template <class T>
   T& there(const std::vector<Ptr<T>>& list, std::uint32_t number, const char* what) const {
-    if (number >= list.size() || !list[number]) throw_damaged(fmt::format("{} {} is not there", what, number));
+    if (number >= list.size() || !list[number])
+      throw_damaged(fmt::format("{} {} does not exist at this point", what, number));
     return *list[number];
   }
 
@@ -168,7 +168,8 @@ class RecordingReplay {
       return static_cast<std::byte*>(memory.owner->data()) + (address.offset - begin);
     }
     void* const data = memory_[address.memory].data;
-    if (data == nullptr) throw_damaged(fmt::format("memory {} is used while it is not there", address.memory));
+    if (data == nullptr)
+      throw_damaged(fmt::format("memory {} is used before its allocation or after its free", address.memory));
     return static_cast<std::byte*>(data) + address.offset;
   }
 
@@ -221,7 +222,7 @@ class RecordingReplay {
       case Kind::global: {
         const Span<std::byte> variable = modules_[step.object]->global(step.name);
         if (variable.size() < recording_.memory[step.made].bytes)
-          throw_damaged("variable '" + step.name + "' is smaller here");
+          throw_damaged("variable '" + step.name + "' is smaller than in the recording");
         memory_[step.made].data = variable.data();
         return;
       }
@@ -252,7 +253,7 @@ class RecordingReplay {
       case Kind::dependencies: {
         std::vector<GraphNode> nodes;
         for (const std::uint32_t each : step.nodes) {
-          if (!nodes_[each - 1]) throw_damaged(fmt::format("operation {} is no node", each));
+          if (!nodes_[each - 1]) throw_damaged(fmt::format("operation {} is not a node", each));
           nodes.push_back(*nodes_[each - 1]);
         }
         return stream->set_capture_dependencies(nodes);
@@ -391,7 +392,7 @@ class RecordingReplay {
   std::vector<OwnedMemory> memory_of(const std::vector<SavedRange>& ranges) const {
     std::vector<OwnedMemory> memory;
     for (const SavedRange& range : ranges) {
-      if (!is_of_host(range.first)) throw_damaged("the host cannot read a device's memory");
+      if (!is_of_host(range.first)) throw_damaged("the host cannot access a device's memory");
       memory.push_back({static_cast<std::byte*>(at(range.first)), owner_of(range.first)});
     }
     return memory;
@@ -434,7 +435,7 @@ class RecordingReplay {
     }
     if (told > most_told) text += fmt::format("  and {} more\n", told - most_told);
     const auto used = std::count_if(streams_.begin(), streams_.end(), [](const StreamPtr& stream) { return bool(stream); });
-    std::printf("weir replay: %zu operation%s on %td stream%s; %zu of %zu results have the bytes of the recording\n", made,
+    std::printf("weir replay: %zu operation%s on %td stream%s; %zu of %zu results are equal to the recording\n", made,
                 made == 1 ? "" : "s", used, used == 1 ? "" : "s", equal, known);
     std::fputs(text.c_str(), stdout);
     std::fflush(stdout);

@@ -122,11 +122,11 @@ int run_with_races(const std::vector<std::string>& command) {
   }
   std::filesystem::remove(tally);
   if (status == 0 && wanted != 0) {
-    std::fprintf(stderr, "weir run: %zu race%s in the processes of the program; the exit status is %d for it\n", races,
+    std::fprintf(stderr, "weir run: %zu race%s in the processes of the program, so the exit status is %d\n", races,
                  races == 1 ? "" : "s", wanted);
     status = wanted;
   }
-  if (!has_seen) std::fputs("weir run: the tool race saw nothing: the program did not use Weir\n", stderr);
+  if (!has_seen) std::fputs("weir run: the program did not use Weir, so the tool race checked nothing\n", stderr);
   return has_seen || status != 0 ? status : nothing_seen;
 }
 
@@ -176,7 +176,7 @@ bool is_beside(const std::string& name) { return std::filesystem::exists(beside(
 int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy) {
   const std::filesystem::path program = beside(name);
   if (!is_beside(name)) {
-    std::fprintf(stderr, "weir: there is no %s: %s\n", program.c_str(), remedy.c_str());
+    std::fprintf(stderr, "weir: %s is missing: %s\n", program.c_str(), remedy.c_str());
     return 127;
   }
   std::vector<std::string> command = {program.string()};

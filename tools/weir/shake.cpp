@@ -67,7 +67,7 @@ class RaceOrders {
                    second.text().c_str());
       for (std::size_t order = 0; order < 2; ++order) {
         const auto& [runs, failed, schedule] = counts_[i][order];
-        std::fprintf(stderr, "  %s came first in %u schedules, %u of which failed%s%s\n",
+        std::fprintf(stderr, "  %s came first in %u schedules, and %u of these failed%s%s\n",
                      order == 0 ? "the first" : "the second", runs, failed, failed != 0 ? ", as " : "", schedule.c_str());
       }
     }

@@ -37,8 +37,8 @@ int ask_what_is_stuck(int process) {
   if (file < 0 || ::connect(file, reinterpret_cast<const sockaddr*>(&address), size) != 0) {
     if (::kill(process, 0) != 0 && errno == ESRCH) return report_failure(process, "does not exist");
     return report_failure(process,
-                          "does not tell: start the program again by 'weir run --stuck -- PROGRAM', or with WEIR_STUCK=30s, "
-                          "and ask when it hangs");
+                          "cannot report: start the program again with 'weir run --stuck -- PROGRAM' or WEIR_STUCK=30s, and "
+                          "run 'weir stuck' when it hangs");
   }
   const timeval most{10, 0};
   ::setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
@@ -48,8 +48,8 @@ int ask_what_is_stuck(int process) {
   if (::getsockopt(file, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0 || other.pid != process ||
       (other.uid != ::geteuid() && ::geteuid() != 0)) {
     ::close(file);
-    return report_failure(process,
-                          fmt::format("is not what answers for it: process {} of user {} does", other.pid, other.uid));
+    return report_failure(
+        process, fmt::format("is not the process that answers: that is process {} of user {}", other.pid, other.uid));
   }
   constexpr std::size_t most_bytes = std::size_t{1} << 20U;
   std::string text;
@@ -59,8 +59,8 @@ int ask_what_is_stuck(int process) {
     text.append(part, static_cast<std::size_t>(got));
   ::close(file);
   if (got < 0) return report_failure(process, "does not answer: it may be stopped");
-  if (text.empty()) return report_failure(process, "tells only its own user");
-  if (text.size() >= most_bytes) text += "\n(there is more)\n";
+  if (text.empty()) return report_failure(process, "reports only to its own user");
+  if (text.size() >= most_bytes) text += "\n(the report continues)\n";
   std::fputs(detail::escaped(text, "\n").c_str(), stdout);
   return 0;
 }

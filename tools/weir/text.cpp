@@ -49,7 +49,7 @@ class Writer {
     for (const Json& variable : report["unknown_variables"]) {
       const std::string nearest = text_of(variable, "nearest");
       field(0, "not read", column,
-            fmt::format("{} is no variable of Weir or its own backends{}", text_of(variable, "name"),
+            fmt::format("{} is not a variable of Weir or its own backends{}", text_of(variable, "name"),
                         nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
     }
     if (!report.contains("default")) return;
