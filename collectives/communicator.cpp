@@ -86,7 +86,7 @@ CaptureState capture_of(const Communicator& communicator, const StreamCall& ente
   const CaptureState capture = entered.usable_capture();
   if (capture && !communicator.supports(CommunicatorFeature::capture)) [[unlikely]] {
     throw Error(Errc::unsupported, entered.operation(), communicator.describe(),
-                "the stream captures, and captured operations are absent: " +
+                "the stream is capturing, but collectives cannot be captured here: " +
                     communicator.feature(CommunicatorFeature::capture).reason);
   }
   return capture;
@@ -173,12 +173,11 @@ void CommunicatorImpl::set_feature(CommunicatorFeature feature, Support support,
 }
 
 const FeatureState& Communicator::feature(CommunicatorFeature feature) const noexcept {
-  static const FeatureState none{Support::absent, "there is no such feature; use the enumerators"};
-  static const FeatureState one_sided{
-      Support::absent,
-      "Weir does not offer it: NCCL's (from 2.29 on) and MPI's want memory that all ranks have registered together as a "
-      "window, and the libraries of other devices have none; call send on one rank and receive on the other, in a group "
-      "where both sides send"};
+  static const FeatureState none{Support::absent, "this value is not a feature; use the enumerators"};
+  static const FeatureState one_sided{Support::absent,
+                                      "Weir does not support it: NCCL's (from 2.29 on) and MPI's need memory that all ranks "
+                                      "have registered together as a window, and the libraries for other devices lack it; "
+                                      "call send on one rank and receive on the other, in a group if both sides send"};
   if (feature == CommunicatorFeature::one_sided) return one_sided;
   const auto i = static_cast<std::size_t>(feature);
   return i < features_.size() ? features_[i] : none;
@@ -211,20 +210,20 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   }
   const std::size_t element = size_of(call.type);
   if (element == 0) [[unlikely]]
-    throw_error(Errc::invalid_argument, "there is no such element type; use the enumerators");
+    throw_error(Errc::invalid_argument, "this value is not an element type; use the enumerators");
   entered.check_bytes(call.count, element * static_cast<std::size_t>(size_));
   if (has_peer(call.kind) && (call.peer < 0 || call.peer >= size_)) [[unlikely]] {
-    throw_error(Errc::invalid_argument, fmt::format("there is no rank {}; the ranks are 0 to {}", call.peer, size_ - 1));
+    throw_error(Errc::invalid_argument, fmt::format("rank {} does not exist; the ranks are 0 to {}", call.peer, size_ - 1));
   }
   if (reduces(call.kind)) {
     if (call.reduction > Reduction::avg) [[unlikely]] {
-      throw_error(Errc::invalid_argument, "there is no such reduction; use the enumerators");
+      throw_error(Errc::invalid_argument, "this value is not a reduction; use the enumerators");
     }
     if (call.reduction == Reduction::avg && !supports(CommunicatorFeature::avg)) [[unlikely]] {
-      throw_error(Errc::unsupported, "avg is absent: " + feature(CommunicatorFeature::avg).reason);
+      throw_error(Errc::unsupported, "avg is not available: " + feature(CommunicatorFeature::avg).reason);
     }
     if (call.type == ElementType::bfloat16 && !supports(CommunicatorFeature::bfloat16)) [[unlikely]] {
-      throw_error(Errc::unsupported, "bfloat16 is absent: " + feature(CommunicatorFeature::bfloat16).reason);
+      throw_error(Errc::unsupported, "bfloat16 is not available: " + feature(CommunicatorFeature::bfloat16).reason);
     }
   }
   call.capture = capture_of(*this, entered);
@@ -314,14 +313,14 @@ void Communicator::barrier(StreamRef stream) { enqueue(call_of(Kind::barrier, {}
 
 void Communicator::throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
                                  std::size_t send_parts) const {
-  std::string rule = "give both the same number";
+  std::string rule = "both need the same number";
   if (receive_parts != 1 && send_parts != 1)
-    rule = fmt::format("give both the same multiple of {}, the number of ranks", size_);
+    rule = fmt::format("both need the same multiple of {}, the number of ranks", size_);
   else if (receive_parts != 1 || send_parts != 1)
     rule = fmt::format("with {} ranks the {} must be {} times as many as the {}", size_,
                        receive_parts != 1 ? "received" : "sent", size_, receive_parts != 1 ? "sent" : "received");
   throw Error(Errc::length_mismatch, operation, describe(),
-              fmt::format("{} elements are received and {} are sent; {}", received, sent, rule));
+              fmt::format("{} elements are received, but {} are sent; {}", received, sent, rule));
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
@@ -342,7 +341,7 @@ void CommunicatorImpl::fail(std::string_view cause, NativeError native) noexcept
 
 void CommunicatorImpl::throw_failure(const char* operation) {
   const std::lock_guard lock(failure_mutex_);
-  throw Error(Errc::communicator_failed, operation, describe(), failure_ + "; make a new communicator", failure_native_);
+  throw Error(Errc::communicator_failed, operation, describe(), failure_ + "; create a new communicator", failure_native_);
 }
 
 void Communicator::check() {

@@ -21,7 +21,7 @@ CommunicatorLibrary* open_plugin(const std::string& name, const char* operation)
   const std::string object = "library " + name;
   if (!detail::can_load_plugins()) {
     throw Error(Errc::plugin_not_found, operation, object,
-                "this Weir is a static library, which loads no plugins; use a shared one");
+                "this Weir is a static library, which cannot load plugins; use the shared library");
   }
   const std::string plugin = "comm_" + name;
   std::vector<LoadAttempt> attempts;
@@ -32,7 +32,7 @@ CommunicatorLibrary* open_plugin(const std::string& name, const char* operation)
     for (const LoadAttempt& a : attempts) tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", a.path, a.outcome);
     throw Error(
         Errc::plugin_not_found, operation, object,
-        fmt::format("the plugin libweir_{}.so was not found; install it, or give its folder in WEIR_PLUGIN_PATH; tried {}",
+        fmt::format("the plugin libweir_{}.so was not found; install it, or set WEIR_PLUGIN_PATH to its folder; tried {}",
                     plugin, tried));
   }
   detail::PluginNote note;
@@ -40,7 +40,7 @@ CommunicatorLibrary* open_plugin(const std::string& name, const char* operation)
   const auto open = reinterpret_cast<CommunicatorLibrary* (*)()>(::dlsym(handle, "weir_open_communicator_library"));
   if (open == nullptr) {
     throw Error(Errc::plugin_incompatible, operation, object,
-                fmt::format("the plugin {} exports no function weir_open_communicator_library; build it again", path));
+                fmt::format("the plugin {} does not export weir_open_communicator_library; build it again", path));
   }
   try {
     return open();
@@ -60,7 +60,7 @@ CommunicatorLibrary& open_library(std::string_view name, const char* operation) 
   if (name == "host") return host_library();
   if (name != "nccl" && name != "rccl" && name != "mpi") {
     throw Error(Errc::invalid_argument, operation, fmt::format("library '{}'", name),
-                "there is no such library of collectives; the known ones are nccl, rccl, host and mpi");
+                "this is not a library of collectives; the libraries are nccl, rccl, host and mpi");
   }
   static detail::NoDestructor<Opened> opened;
   const std::lock_guard lock((*opened).mutex);

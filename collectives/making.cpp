@@ -41,30 +41,30 @@ std::string library_for(const char* operation, Device& device, const Communicato
   const bool is_known = std::find(std::begin(known), std::end(known), options.library) != std::end(known);
   throw Error(
       Errc::invalid_argument, operation, device.describe(),
-      fmt::format("{} '{}'; for devices of the backend {} give {} or mpi, or leave the choice to Weir",
-                  is_known ? "these devices cannot use the library" : "there is no library", options.library, backend, own));
+      fmt::format("{} '{}'; for devices of the backend {} use {} or mpi, or let Weir choose",
+                  is_known ? "these devices cannot use the library" : "unknown library", options.library, backend, own));
 }
 
 void check_devices(const char* operation, std::span<Device* const> devices) {
   const auto throw_error = [&](std::string_view cause) { throw Error(Errc::invalid_argument, operation, "", cause); };
-  if (devices.empty()) throw_error("there are no devices; give at least one");
+  if (devices.empty()) throw_error("the list of devices is empty; pass at least one");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (devices[i] == nullptr) throw_error(fmt::format("device {} is null", i));
     if (&devices[i]->backend() != &devices[0]->backend()) {
-      throw_error(fmt::format("{} and {} are of two backends", devices[0]->describe(), devices[i]->describe()));
+      throw_error(fmt::format("{} and {} belong to different backends", devices[0]->describe(), devices[i]->describe()));
     }
     if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), devices[i]) !=
         devices.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw_error(fmt::format("{} is there twice; each rank has a device of its own", devices[i]->describe()));
+      throw_error(fmt::format("{} is listed twice; each rank needs its own device", devices[i]->describe()));
     }
   }
 }
 
 void check_ranks(const char* operation, std::size_t devices, int first, int ranks) {
   if (ranks < 1 || first < 0 || devices > static_cast<std::size_t>(ranks) || first > ranks - static_cast<int>(devices)) {
-    throw Error(
-        Errc::invalid_argument, operation, "",
-        fmt::format("{} device{} from rank {} on do not fit into {} ranks", devices, devices == 1 ? "" : "s", first, ranks));
+    throw Error(Errc::invalid_argument, operation, "",
+                fmt::format("{} device{} from rank {} on exceed the number of ranks, {}", devices, devices == 1 ? "" : "s",
+                            first, ranks));
   }
 }
 
@@ -85,7 +85,7 @@ void write_id(const char* operation, const std::string& path, const Communicator
   // link() fails if the file exists. Then it comes from another run, and its id is no longer valid.
   if (::link(partial.c_str(), path.c_str()) != 0) {
     throw_error(errno == EEXIST
-                    ? "the file exists, perhaps from an earlier run; remove it, or give each run a path of its own"
+                    ? "the file exists, perhaps from an earlier run; remove it, or use a different path for each run"
                     : "the file cannot be written");
   }
   ::unlink(partial.c_str());
@@ -100,15 +100,17 @@ CommunicatorId read_id(const char* operation, const std::string& path, std::chro
       const ssize_t size = ::read(file, id.bytes.data(), id.bytes.size());
       ::close(file);
       if (size == static_cast<ssize_t>(id.bytes.size())) return id;
-      throw Error(Errc::invalid_argument, operation, path, "the file holds no id; give each run a path of its own");
+      throw Error(Errc::invalid_argument, operation, path,
+                  "the file does not contain an id; use a different path for each run");
     }
     if (errno != ENOENT) {
       throw Error(Errc::invalid_argument, operation, path, "the file cannot be read: " + system_text(errno));
     }
     if (timeout.count() != 0 && std::chrono::steady_clock::now() - begin > timeout) {
-      throw Error(Errc::communicator_failed, operation, path,
-                  fmt::format("rank 0 has not written the file for {} ms; see whether it runs, and sees the same folder",
-                              timeout.count()));
+      throw Error(
+          Errc::communicator_failed, operation, path,
+          fmt::format("rank 0 has not written the file within {} ms; check that it is running and uses the same folder",
+                      timeout.count()));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -123,7 +125,7 @@ std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const>
   check_devices(operation, devices);
   const std::string library = library_for(operation, *devices[0], options, "host");
   if (library == "mpi") {
-    throw Error(Errc::invalid_argument, operation, "library mpi", "MPI has one rank in each process; use from_mpi");
+    throw Error(Errc::invalid_argument, operation, "library mpi", "with MPI each process has one rank; use from_mpi");
   }
   return open_library(library, operation)
       .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .timeout = options.timeout});
@@ -176,7 +178,8 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
   detail::enter(operation);
   const std::string library = library_for(operation, device, options, "mpi");
   if (library == "host") {
-    throw Error(Errc::invalid_argument, operation, device.describe(), "the library host is for one process; use mpi");
+    throw Error(Errc::invalid_argument, operation, device.describe(),
+                "the library host works only within one process; use mpi");
   }
   CommunicatorLibrary& mpi = open_library("mpi", operation);
   const CommunicatorLibrary::MpiPlace place = mpi.mpi_place(communicator);
@@ -206,7 +209,7 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
   mpi.mpi_broadcast(communicator, std::as_writable_bytes(std::span(&message, 1)));
   if (failure) std::rethrow_exception(failure);
   if (!message.is_there) {
-    throw Error(Errc::communicator_failed, operation, device.describe(), "rank 0 could not make an id; see its error");
+    throw Error(Errc::communicator_failed, operation, device.describe(), "rank 0 could not create an id; see its error");
   }
   return from_id(device, place.rank, place.size, message.id, options);
 }

@@ -126,7 +126,7 @@ std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, Ca
   const EntryHeader expected;
   EntryHeader header;
   if (!is_cache_entry(entry) || entry.size() < sizeof(header)) {
-    flaw = "is no entry of this cache";
+    flaw = "is not an entry of this cache";
     return {};
   }
   std::memcpy(&header, entry.data(), sizeof(header));
@@ -134,7 +134,7 @@ std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, Ca
   if (header.version != expected.version || header.header_size != expected.header_size) {
     flaw = "was written by another release of Weir";
   } else if (content.size() != header.content_size) {
-    flaw = fmt::format("holds {} bytes and should hold {}", content.size(), header.content_size);
+    flaw = fmt::format("has {} bytes but should have {}", content.size(), header.content_size);
   } else if (hash_of(content) != header.content_hash) {
     flaw = "is damaged";
   }
@@ -145,7 +145,7 @@ std::span<const std::byte> content_of_entry(std::span<const std::byte> entry, Ca
 KernelCache::KernelCache(std::optional<std::string> folder, std::string_view backend, std::uint64_t capacity)
     : capacity_(capacity) {
   if (!folder) {
-    warn_once("WEIR_CACHE_DIR is not set, and XDG_CACHE_HOME, or HOME without it, names no folder of this user's");
+    warn_once("WEIR_CACHE_DIR is not set, and neither XDG_CACHE_HOME nor HOME is a folder of this user");
     return;
   }
   path_ = *folder + "/" + std::string(backend);
@@ -155,7 +155,7 @@ KernelCache::KernelCache(std::optional<std::string> folder, std::string_view bac
 bool KernelCache::open_folder() {
   make_folders(std::filesystem::path(path_).parent_path());
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
-    warn_once(fmt::format("{} cannot be made: {}", path_, error_text(errno)));
+    warn_once(fmt::format("{} cannot be created: {}", path_, error_text(errno)));
     return false;
   }
   folder_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -165,10 +165,9 @@ bool KernelCache::open_folder() {
     return false;
   }
   if (status.st_uid != ::geteuid() || (status.st_mode & 077U) != 0) {
-    warn_once(
-        fmt::format("{} is not this user's alone (owner {}, mode {:o}), and code would be loaded from it; chmod 700 or "
-                    "remove it",
-                    path_, status.st_uid, status.st_mode & 07777U));
+    warn_once(fmt::format(
+        "{} is accessible to other users (owner {}, mode {:o}), so code is not loaded from it; set mode 700, or remove it",
+        path_, status.st_uid, status.st_mode & 07777U));
     return false;
   }
   return true;
@@ -178,7 +177,7 @@ void KernelCache::warn_once(const std::string& cause) {
   if (std::exchange(warned_, true)) return;
   support::log(
       support::LogLevel::warn,
-      fmt::format("compiled kernels are kept in memory and not for the next process: {} (WEIR_CACHE_DIR chooses the folder)",
+      fmt::format("compiled kernels are kept only in memory, not for later processes: {} (WEIR_CACHE_DIR sets the folder)",
                   cause));
 }
 
@@ -200,9 +199,9 @@ std::optional<Bytes> KernelCache::read_entry(const std::string& name) const {
   const bool read = file.read(entry.data(), entry.size());
   CacheKey key;
   std::string flaw = read ? "" : "cannot be read";
-  if (size > capacity_) flaw = fmt::format("has {} bytes, more than the whole cache may have", size);
+  if (size > capacity_) flaw = fmt::format("has {} bytes, more than the limit of the whole cache", size);
   const auto content = flaw.empty() ? content_of_entry(entry, key, flaw) : std::span<const std::byte>();
-  if (flaw.empty() && key.hex() != name.substr(0, 32)) flaw = "is another entry under this name";
+  if (flaw.empty() && key.hex() != name.substr(0, 32)) flaw = "has this name but is another entry";
   if (!flaw.empty()) {
     support::log(support::LogLevel::warn, fmt::format("{}/{} {}; it is compiled again", path_, name, flaw));
     ::unlinkat(folder_.number(), name.c_str(), 0);

@@ -36,7 +36,7 @@ std::optional<std::string> read_file(const std::string& path, std::size_t most) 
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (!file || ::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  if (static_cast<std::uint64_t>(status.st_size) > most) throw Unknown("there is too much of it");
+  if (static_cast<std::uint64_t>(status.st_size) > most) throw Unknown("the files are too large");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   if (!file.read(text.data(), text.size())) throw Unknown(path + " cannot be read");
   return text;
@@ -105,7 +105,7 @@ class Reader {
     check_time(text);
     for (std::size_t at = 0; (at = text.find('#', at)) != std::string_view::npos;) {
       at = behind_blanks(text, at + 1);
-      if (text.substr(at).starts_with("embed")) throw Unknown("it has an #embed");
+      if (text.substr(at).starts_with("embed")) throw Unknown("it contains an #embed");
       for (const std::string_view word : {"include_next", "include", "import"}) {
         if (!text.substr(at).starts_with(word)) continue;
         at = behind_blanks(text, at + word.size());
@@ -130,7 +130,7 @@ class Reader {
     const char open = text.empty() ? '\0' : text[0];
     const std::size_t close = open == '<' ? text.find('>') : open == '"' ? text.find('"', 1) : std::string_view::npos;
     if (close == std::string_view::npos) {
-      if (is_include) throw Unknown("the name in an #include is made by a macro");
+      if (is_include) throw Unknown("the name in an #include comes from a macro");
       return;
     }
     include(std::string(text.substr(1, close - 1)), folder, is_include);
@@ -155,8 +155,7 @@ class Reader {
     // A header that is given as text may include the real file of the same name as "./name". No system header has such a
     // name.
     if (!known && must_be_known && files_.has_own_folders && !name.starts_with("./")) {
-      throw Unknown(
-          fmt::format("'{}' is in none of the folders that were given, but may be in one of the compiler's", name));
+      throw Unknown(fmt::format("'{}' is in none of the passed folders, but may be in one of the compiler's folders", name));
     }
   }
 

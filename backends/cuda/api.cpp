@@ -496,21 +496,22 @@ Api::Result Api::update_exec(GraphExecHandle exec, GraphHandle graph, std::strin
   if (result == CUDA_SUCCESS) return result;
   if (info.result == CU_GRAPH_EXEC_UPDATE_SUCCESS) {
     // The driver refuses such a graph before it compares the graphs, so it reports no difference.
-    if (result == CUDA_ERROR_NOT_SUPPORTED) difference = "the driver updates no such graph, as one that allocates memory";
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+      difference = "the driver cannot update such a graph, for example one that allocates memory";
     return result;
   }
   switch (info.result) {
     case CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED: difference = "the graphs differ in their nodes or edges"; break;
-    case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: difference = "a node is of another kind"; break;
+    case CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED: difference = "a node has another kind"; break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
       difference = "a node's kernel changed in a way that cannot be updated";
       break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
       difference = "a node's parameters changed in a way that cannot be updated";
       break;
-    case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: difference = "a node is of a kind that cannot be updated"; break;
+    case CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED: difference = "a node has a kind that cannot be updated"; break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE:
-      difference = "a node's kernel is of another context or device";
+      difference = "a node's kernel belongs to another context or device";
       break;
     case CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED:
       difference = "a node's attributes changed in a way that cannot be updated";

@@ -42,7 +42,7 @@ Api::Result Api::load_conditional_kernel(ModuleHandle& module, FunctionHandle& f
   const CUresult result = load_module(module, kernel_ptx, log);
   if (result != CUDA_SUCCESS) {
     gpu::fail(*this, result, "Stream::capture_if", "cuda",
-              "the driver does not load the kernel that sets conditions" + (log.empty() ? "" : ": " + log));
+              "the driver cannot load the kernel that sets conditions" + (log.empty() ? "" : ": " + log));
   }
   return ModuleGetFunction(&function, module, "weir_set_condition");
 }

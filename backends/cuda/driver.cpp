@@ -33,14 +33,14 @@ detail::Library open_library(PluginContext& context) {
   auto library = detail::Library::open(names(chosen), attempts);
   for (const LoadAttempt& attempt : attempts) context.tried(attempt.path, attempt.outcome);
   if (library) return std::move(*library);
-  const std::string remedy = chosen ? std::string(variable) + " names it; correct or unset that variable"
-                             : ::access("/proc/driver/nvidia/version", F_OK) == 0
-                                 ? "the kernel's NVIDIA driver is there, its library is not visible: in a container, start "
-                                   "it with GPU access; else "
-                                   "install the driver's user-space libraries, or name the file in WEIR_CUDA_DRIVER"
-                                 : "install NVIDIA's driver (it brings libcuda.so.1), or name the file in WEIR_CUDA_DRIVER";
+  const std::string remedy =
+      chosen ? std::string(variable) + " contains this name; correct or unset the variable"
+      : ::access("/proc/driver/nvidia/version", F_OK) == 0
+          ? "NVIDIA's kernel driver is loaded, but its library is not visible: start a container with GPU access; otherwise "
+            "install the driver's user-space libraries, or set WEIR_CUDA_DRIVER to the file"
+          : "install NVIDIA's driver (which contains libcuda.so.1), or set WEIR_CUDA_DRIVER to the file";
   throw Error(Errc::driver_not_found, operation, "",
-              "no driver library: " + detail::list_attempts(attempts) + "; " + remedy);
+              "no driver library was found: " + detail::list_attempts(attempts) + "; " + remedy);
 }
 
 // The functions that are needed before the table is filled.
@@ -94,7 +94,7 @@ const Api& Api::load(PluginContext& context) {
   for (const auto& [found, name] : {std::pair{entry.init != nullptr, "cuInit"},
                                     {entry.version != nullptr, "cuDriverGetVersion"},
                                     {entry.address != nullptr, "cuGetProcAddress_v2"}}) {
-    if (!found) throw_too_old(library, version, std::string("it has no ") + name);
+    if (!found) throw_too_old(library, version, std::string("the library lacks ") + name);
   }
 
   std::unique_ptr<Api> api(new Api);
@@ -121,7 +121,7 @@ const Api& Api::load(PluginContext& context) {
 #define WEIR_CUDA_FIND(field, function, pinned, parameters) find(#function, pinned, optional, api->field);
   WEIR_CUDA_NEWER_SYMBOLS(WEIR_CUDA_FIND)
 #undef WEIR_CUDA_FIND
-  if (!missing.empty()) throw_too_old(library, version, "it lacks " + missing);
+  if (!missing.empty()) throw_too_old(library, version, "the driver lacks " + missing);
 
   show_to_tools(*api, entry);
   CUresult result = entry.init(0);
@@ -129,8 +129,8 @@ const Api& Api::load(PluginContext& context) {
   if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && api->device_count_ == 0)) {
     throw Error(Errc::no_device, operation, library.path(),
                 support::environment("CUDA_VISIBLE_DEVICES")
-                    ? "the driver shows no device; CUDA_VISIBLE_DEVICES is set, and may hide them all"
-                    : "the driver shows no device; see whether nvidia-smi lists one, and whether this process may open "
+                    ? "the driver reports no device; CUDA_VISIBLE_DEVICES is set and may hide all devices"
+                    : "the driver reports no device; check whether nvidia-smi lists one, and whether this process can open "
                       "/dev/nvidia*",
                 result != CUDA_SUCCESS ? gpu::native_error(*api, result) : NativeError{});
   }

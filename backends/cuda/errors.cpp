@@ -15,106 +15,99 @@ std::string_view Api::error_name(Result result) const noexcept {
 
 std::string_view Api::error_text(Result result) const noexcept {
   const char* text = nullptr;
-  return GetErrorString(result, &text) == CUDA_SUCCESS && text != nullptr ? text : "the driver has no text for it";
+  return GetErrorString(result, &text) == CUDA_SUCCESS && text != nullptr ? text : "the driver has no text for this code";
 }
 
 gpu::Meaning Api::meaning(Result result) noexcept {
   switch (static_cast<int>(result)) {
     case CUDA_ERROR_INVALID_VALUE:
       return {Errc::invalid_argument,
-              "the driver refuses an argument: an address or a size that is not of this device's memory, "
-              "or a shape that it does not run"};
+              "the driver refused an argument: an address or a size outside this device's memory, or a shape that it cannot "
+              "run"};
     case CUDA_ERROR_OUT_OF_MEMORY:
-      return {Errc::out_of_memory,
-              "there is not enough memory; free some, ask for less, or see what else runs on the device"};
+      return {Errc::out_of_memory, "memory is exhausted; free some, allocate less, or check what else runs on the device"};
     case CUDA_ERROR_NOT_INITIALIZED:
-    case CUDA_ERROR_DEINITIALIZED:
-      return {Errc::backend_failure, "the driver has shut down, as it does when the process ends"};
-    case CUDA_ERROR_NO_DEVICE: return {Errc::no_device, "the driver shows no device"};
+    case CUDA_ERROR_DEINITIALIZED: return {Errc::backend_failure, "the driver has shut down, because the process is ending"};
+    case CUDA_ERROR_NO_DEVICE: return {Errc::no_device, "the driver reports no device"};
     case CUDA_ERROR_STUB_LIBRARY:
       return {Errc::driver_failed,
-              "the library is the CUDA Toolkit's stub, which is for linking only; take its folder off the "
-              "library path, so that the driver's own libcuda.so.1 is found"};
+              "the library is the CUDA Toolkit's stub, which is only for linking; remove its folder from the library path, "
+              "so that the driver's own libcuda.so.1 is found"};
     case CUDA_ERROR_DEVICE_NOT_LICENSED:
-      return {Errc::driver_failed, "the virtual GPU has no licence; see the licence server's settings in gridd.conf"};
+      return {Errc::driver_failed, "the virtual GPU has no licence; check the licence server's settings in gridd.conf"};
     case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_CONTEXT_IS_DESTROYED:
       return {Errc::backend_failure,
-              "the device's context is gone, as after cudaDeviceReset or cuDevicePrimaryCtxReset, and with "
-              "it all that Weir had on the device; only a new process can use the device again: take the "
-              "reset out"};
+              "the device's context was destroyed, for example by cudaDeviceReset or cuDevicePrimaryCtxReset, and with it "
+              "all of Weir's objects on the device; only a new process can use the device again: remove the reset"};
     case CUDA_ERROR_INVALID_HANDLE:
-      return {Errc::backend_failure, "a handle is not of a living object, or is of another context"};
+      return {Errc::backend_failure, "a handle does not belong to an existing object, or belongs to another context"};
     case CUDA_ERROR_LOSSY_QUERY:
       return {Errc::unsupported,
-              "other code gave the object what this driver does not tell of, such as programmatic edges in a "
+              "other code gave the object properties that this driver cannot report, such as programmatic edges in a "
               "capture; update the driver to CUDA 12.3 or later"};
     case CUDA_ERROR_NOT_PERMITTED:
       return {Errc::called_from_host_function,
-              "the driver does not permit the call here: host functions and callbacks may not "
-              "call it; hand the work to another thread"};
+              "the driver does not permit the call here: host functions and callbacks must not call it; pass the work to "
+              "another thread"};
     case error_external_device:
       return {Errc::device_fault,
-              "a device outside CUDA, which this one waited for, reports that its data is not valid; only a "
-              "new process gets another context"};
+              "a device outside CUDA for which this one waited reports invalid data; only a new process gets a new context"};
     case error_stream_detached:
-      return {Errc::backend_failure, "the stream's green context was destroyed, and nothing can be enqueued there any more"};
+      return {Errc::backend_failure, "the stream's green context was destroyed, so no work can be enqueued on the stream"};
     case error_graph_recapture_failure:
-      return {Errc::graph_update_failed, "the graph could not be captured anew into what was there"};
+      return {Errc::graph_update_failed, "the graph could not be captured again into the existing graph"};
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_SOURCE:
-      return {Errc::invalid_image, "the image is not device code; give PTX, a cubin or a fatbin"};
+      return {Errc::invalid_image, "the image is not device code; pass PTX, a cubin or a fatbin"};
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
       return {Errc::invalid_image,
-              "the image holds no code for this device; build it for the device's architecture, or as PTX"};
+              "the image contains no code for this device; build it for the device's architecture, or as PTX"};
     case CUDA_ERROR_INVALID_PTX: return {Errc::invalid_image, "the PTX does not compile"};
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
       return {Errc::invalid_image,
-              "the PTX is of a newer version than the driver knows; update the driver, or build with an older "
-              "toolkit"};
+              "the PTX has a newer version than the driver supports; update the driver, or build with an older toolkit"};
     case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
-      return {Errc::invalid_image, "the driver has no compiler for PTX here; give a cubin for the device's architecture"};
+      return {Errc::invalid_image, "the driver has no compiler for PTX here; pass a cubin for the device's architecture"};
     case CUDA_ERROR_JIT_COMPILATION_DISABLED:
       return {Errc::invalid_image,
-              "compiling PTX is switched off (CUDA_DISABLE_PTX_JIT); unset that, or give a cubin for the "
-              "device's architecture"};
+              "compiling PTX is disabled (CUDA_DISABLE_PTX_JIT); unset that variable, or pass a cubin for the device's "
+              "architecture"};
     case CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC:
-      return {Errc::invalid_image, "the code calls cudaDeviceSynchronize on the device, which newer drivers do not have"};
-    case CUDA_ERROR_NOT_FOUND: return {Errc::kernel_not_found, "there is nothing of that name"};
+      return {Errc::invalid_image, "the code calls cudaDeviceSynchronize on the device, which newer drivers do not support"};
+    case CUDA_ERROR_NOT_FOUND: return {Errc::kernel_not_found, "nothing has that name"};
     case CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY:
     case CUDA_ERROR_NOT_SUPPORTED:
       return {Errc::unsupported, "this device, or its driver, does not support the operation"};
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-      return {Errc::invalid_argument, "the launch needs more registers or memory than a block has; use smaller blocks"};
+      return {Errc::invalid_argument, "the launch needs more registers or memory than a block can have; use smaller blocks"};
     case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
       return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
                                       "Kernel::max_active_blocks"};
     case error_resource_configuration:
       return {Errc::invalid_argument,
-              "the driver cannot split the device's multiprocessors so; ask for fewer, or drop other partitions"};
+              "the driver cannot split the device's multiprocessors like this; request fewer, or destroy other partitions"};
     case error_invalid_cluster_size:
       return {Errc::invalid_argument,
-              "the device does not run the kernel's clusters in that shape; use a grid that is a multiple "
-              "of the cluster"};
+              "the device cannot run the kernel's clusters in that shape; use a grid that is a multiple of the cluster"};
     case CUDA_ERROR_TOO_MANY_PEERS:
-      return {Errc::unsupported, "the device can address no more devices' memory; disable the access to another one first"};
-    case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
-      return {Errc::unsupported, "the two devices cannot address each other's memory"};
-    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
-      return {Errc::invalid_argument, "part of the memory is pinned already"};
+      return {Errc::unsupported,
+              "the device cannot access the memory of more devices; disable its access to another device first"};
+    case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED: return {Errc::unsupported, "the two devices cannot access each other's memory"};
+    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: return {Errc::invalid_argument, "part of the memory is already pinned"};
     case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: return {Errc::invalid_argument, "the memory is not pinned"};
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
-      return {Errc::capture_unsupported, "an open capture forbids the call, and the driver has invalidated it"};
+      return {Errc::capture_unsupported, "an open capture forbids the call, and the driver has invalidated the capture"};
     case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
       return {Errc::capture_invalidated,
-              "an earlier error invalidated the capture; it is over now, and its streams are usable"};
+              "an earlier error invalidated the capture; it has now ended, and its streams are usable"};
     case CUDA_ERROR_STREAM_CAPTURE_MERGE: return {Errc::capture_merge, "the call would join two captures"};
     case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
       return {Errc::capture_unmatched, "another stream began the capture"};
     case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
       return {Errc::capture_unjoined,
-              "a stream that was drawn into the capture did work there and was not waited for; let the "
-              "stream that began the capture wait for it before the end"};
+              "a stream that joined the capture has work that was not waited for; make the stream that began the capture "
+              "wait for it before the end"};
     case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
       return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
     case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
@@ -122,12 +115,12 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_CAPTURED_EVENT: return {Errc::captured_event, "the event was last recorded in a capture"};
     case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: return {Errc::capture_wrong_thread, "another thread began the capture"};
     case CUDA_ERROR_ILLEGAL_STATE:
-      return {Errc::backend_failure, "the object is not in a state for this: a stream that captures, or does not"};
+      return {Errc::backend_failure, "the object is in the wrong state, such as a stream that captures or does not capture"};
     case CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: return {Errc::graph_update_failed, "the graph cannot be taken over"};
     case CUDA_ERROR_ILLEGAL_ADDRESS:
       return {Errc::device_fault,
-              "a kernel or copy used an address that it may not; the device's context is lost, and only a new "
-              "process gets another; compute-sanitizer finds the access"};
+              "a kernel or copy used an invalid address; the device's context is lost, and only a new process gets a new "
+              "one; compute-sanitizer finds the access"};
     case CUDA_ERROR_LAUNCH_TIMEOUT: return {Errc::device_fault, "a kernel ran too long for a device that drives a display"};
     case CUDA_ERROR_LAUNCH_FAILED:
     case CUDA_ERROR_ASSERT:
@@ -141,38 +134,37 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case error_contained:
     case error_tensor_memory_leak:
       return {Errc::device_fault,
-              "work on the device failed; the device's context is lost, and only a new process gets another; "
+              "work on the device failed; the device's context is lost, and only a new process gets a new one; "
               "compute-sanitizer finds the cause in a kernel"};
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
       return {Errc::driver_failed,
-              "the driver's library and its kernel module are of different versions; restart the machine "
-              "after an update, or reinstall the driver"};
+              "the driver's library and its kernel module have different versions; restart the machine after an update, or "
+              "reinstall the driver"};
     case CUDA_ERROR_SYSTEM_NOT_READY:
       return {Errc::driver_failed, "the system is not ready for CUDA; on machines with NVSwitch, start the fabric manager"};
     case CUDA_ERROR_MPS_CONNECTION_FAILED:
     case CUDA_ERROR_MPS_RPC_FAILURE:
     case CUDA_ERROR_MPS_SERVER_NOT_READY:
       return {Errc::driver_failed,
-              "the MPS server does not answer; see whether nvidia-cuda-mps-control runs for this user, its "
-              "log, and CUDA_MPS_PIPE_DIRECTORY"};
+              "the MPS server does not answer; check whether nvidia-cuda-mps-control runs for this user, its log, and "
+              "CUDA_MPS_PIPE_DIRECTORY"};
     case CUDA_ERROR_MPS_MAX_CLIENTS_REACHED:
     case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED:
       return {Errc::driver_failed,
-              "the MPS server takes no more clients or connections; end other processes, or lower "
+              "the MPS server accepts no more clients or connections; end other processes, or lower "
               "CUDA_DEVICE_MAX_CONNECTIONS"};
     case CUDA_ERROR_MPS_CLIENT_TERMINATED:
-      return {Errc::device_fault,
-              "the MPS server ended this process's work, as it does after a fault of any client; only a new "
-              "process gets another context"};
+      return {
+          Errc::device_fault,
+          "the MPS server ended this process's work, as after a fault of any client; only a new process gets a new context"};
     case CUDA_ERROR_OPERATING_SYSTEM:
       return {Errc::driver_failed,
-              "a call to the operating system failed; see the rights on /dev/nvidia* and the limits of the "
-              "process"};
+              "a call of the operating system failed; check the permissions of /dev/nvidia* and the limits of the process"};
     case CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-      return {Errc::driver_failed, "a compatibility package of the driver does not work on this device; take it off the "
-                                   "library path"};
+      return {Errc::driver_failed,
+              "a compatibility package of the driver does not work on this device; remove it from the library path"};
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
-      return {Errc::backend_failure, "another process has the device to itself; see the compute mode in nvidia-smi"};
+      return {Errc::backend_failure, "another process uses the device exclusively; check the compute mode in nvidia-smi"};
     default: return {};
   }
 }

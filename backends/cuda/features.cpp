@@ -163,7 +163,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   // Drivers have the functions since 12.3, but loops and nested nodes work as documented only since 12.4.
   if (driver_version_ < 12040) {
     features.absent(Feature::graph_conditional_nodes, "the driver is for CUDA " + Rules::text(driver_version_) +
-                                                          "; conditional nodes work from CUDA 12.4 on");
+                                                          "; conditional nodes work only since CUDA 12.4");
   } else {
     rules.decide(Feature::graph_conditional_nodes,
                  {to_graph, WEIR_HAS(GraphConditionalHandleCreate, cuGraphConditionalHandleCreate, 12030),
@@ -189,8 +189,9 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   if (MemcpyBatchAsync != nullptr) {
     features.native(Feature::batch_copies);
   } else {
-    features.emulated(Feature::batch_copies, "one cuMemcpyAsync each: cuMemcpyBatchAsync is not in the driver (CUDA " +
-                                                 Rules::text(driver_version_) + "); CUDA 12.8 has it");
+    features.emulated(Feature::batch_copies,
+                      "with one cuMemcpyAsync for each copy: cuMemcpyBatchAsync is not in the driver (CUDA " +
+                          Rules::text(driver_version_) + "); CUDA 12.8 has it");
   }
 
   const auto pool_functions = {WEIR_HAS(MemPoolCreate, cuMemPoolCreate, 11020),
@@ -207,7 +208,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   rules.decide(Feature::memory_pools, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   if (driver_version_ < 12020) {  // these drivers require zeros where later ones have the limit
     features.absent(Feature::memory_pool_max_size, "the driver is for CUDA " + Rules::text(driver_version_) +
-                                                       "; pools have a largest size from CUDA 12.2 on");
+                                                       "; pools can have a maximum size only since CUDA 12.2");
   } else {
     rules.decide(Feature::memory_pool_max_size, pool_functions, WEIR_WHEN(MEMORY_POOLS_SUPPORTED));
   }
@@ -235,8 +236,8 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
                                      WEIR_HAS(GreenCtxStreamCreate, cuGreenCtxStreamCreate, 12050)});
   if (features.supports(Feature::partitions) && get(attribute_mps_enabled) != 0) {
     features.absent(Feature::partitions,
-                    "under MPS the driver runs a partition's kernels on multiprocessors of others, too; end the MPS server, "
-                    "or give each process a share by CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+                    "under MPS the driver also runs a partition's kernels on multiprocessors of other partitions; end the "
+                    "MPS server, or limit each process with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
   }
   const auto launch_ex = WEIR_HAS(LaunchKernelEx, cuLaunchKernelEx, 11060);
   rules.decide(Feature::launch_priority, {launch_ex});
@@ -256,7 +257,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
     features.absent(Feature::graph_switch_nodes, features.state(Feature::graph_conditional_nodes).reason);
   } else if (driver_version_ < 12080) {
     features.absent(Feature::graph_switch_nodes, "the driver is for CUDA " + Rules::text(driver_version_) +
-                                                     "; conditional nodes with several bodies come with CUDA 12.8");
+                                                     "; conditional nodes with several bodies work only since CUDA 12.8");
   } else {
     features.native(Feature::graph_switch_nodes);
   }
@@ -270,8 +271,8 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   } else {
     features.absent(Feature::peer_access, device_count_ < 2
                                               ? "there is no other CUDA device"
-                                              : "this device cannot address any other one's memory "
-                                                "(cuDeviceCanAccessPeer); copies between them work all the same");
+                                              : "this device cannot access the memory of any other device "
+                                                "(cuDeviceCanAccessPeer); copies between devices work nevertheless");
   }
   describe_runtime_compilation(properties, features);
 #undef WEIR_WHEN

@@ -77,7 +77,7 @@ void open(Nvrtc& nvrtc, int driver_version) {
   if (!library) {
     nvrtc.description =
         "no NVRTC: " + detail::list_attempts(attempts) + "; " +
-        (chosen ? "correct or unset WEIR_NVRTC" : "install the CUDA Toolkit's NVRTC, or name its file in WEIR_NVRTC");
+        (chosen ? "correct or unset WEIR_NVRTC" : "install the CUDA Toolkit's NVRTC, or set WEIR_NVRTC to its file");
     return;
   }
 #define WEIR_NVRTC_FIND(name)                                                                        \
@@ -162,7 +162,7 @@ void Api::describe_runtime_compilation(const DeviceProperties& properties, Featu
   } else if (architecture_number(properties) < nvrtc.architectures.front()) {
     features.absent(Feature::runtime_compilation,
                     nvrtc.description + " compiles for sm_" + std::to_string(nvrtc.architectures.front()) +
-                        " and later, and this device is " + properties.architecture + "; name an older NVRTC in WEIR_NVRTC");
+                        " and later, but this device is " + properties.architecture + "; set WEIR_NVRTC to an older NVRTC");
   } else {
     features.native(Feature::runtime_compilation);
   }
@@ -206,7 +206,7 @@ void compile_image(ImageCompilation& request) {
   if (!architecture) {
     throw_error(Errc::invalid_argument,
                 "'" + std::string(request.architecture) +
-                    "' is no architecture of NVIDIA's, which are written sm_90, sm_90a, or compute_90 for PTX");
+                    "' is not an architecture of NVIDIA; write sm_90, sm_90a, or compute_90 for PTX");
   }
   if (!opened->usable) throw_error(Errc::compiler_not_found, opened->description);
   const std::vector<int>& known = opened->architectures;
@@ -216,9 +216,8 @@ void compile_image(ImageCompilation& request) {
       if (!list.empty()) list += ", ";
       list += std::to_string(number);
     }
-    throw_error(Errc::compiler_not_found, opened->description + " does not compile for " +
-                                              std::string(request.architecture) + ", but for " + list +
-                                              "; name another NVRTC in WEIR_NVRTC");
+    throw_error(Errc::compiler_not_found, opened->description + " cannot compile for " + std::string(request.architecture) +
+                                              ", but for " + list + "; set WEIR_NVRTC to another NVRTC");
   }
   request.image =
       compile_for(*opened, std::string(request.architecture), request.source, request.options, subject, request.log)

@@ -85,7 +85,7 @@ class LocalLibrary final : public CommunicatorLibrary {
  private:
   [[noreturn]] static void throw_one_process_only(const char* operation, const Device& device) {
     throw Error(Errc::unsupported, operation, device.describe(),
-                "host devices of several processes meet by MPI; use Communicator::from_mpi");
+                "host devices of several processes need MPI; use Communicator::from_mpi");
   }
 };
 

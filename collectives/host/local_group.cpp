@@ -58,8 +58,8 @@ void start_thread(const char* purpose, Loop loop) {
     std::thread(std::move(loop)).detach();
   } catch (const std::system_error& e) {
     throw Error(Errc::out_of_memory, "Communicator::from_devices", "host",
-                fmt::format("the thread {} was not started: {}; raise the limit of threads (ulimit -u, pids.max)", purpose,
-                            e.what()));
+                fmt::format("the thread {} could not be started: {}; raise the limit on threads (ulimit -u, pids.max)",
+                            purpose, e.what()));
   }
 }
 
@@ -81,7 +81,7 @@ class LocalGroup::Workers {
     const std::lock_guard lock(mutex_);
     wanted = std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
     try {
-      for (; threads_ < wanted; ++threads_) start_thread("that does the work of collectives", [this] { work(); });
+      for (; threads_ < wanted; ++threads_) start_thread("for the work of collectives", [this] { work(); });
     } catch (const Error&) {
       if (threads_ == 0) throw;
     }
@@ -151,7 +151,7 @@ class LocalGroup::TimeKeeper {
     groups_.push_back(&group);
     if (!is_started_) {
       try {
-        start_thread("that keeps the time of collectives", [this] { run(); });
+        start_thread("for the timeouts of collectives", [this] { run(); });
       } catch (...) {
         groups_.pop_back();
         throw;
@@ -272,7 +272,7 @@ void LocalGroup::match_pair(Pair& pair) {
     const CollectiveCall &from = *both[0].call, &to = *both[1].call;
     if (from.count != to.count || from.type != to.type) {
       const std::string cause =
-          fmt::format("rank {} sends {} {} to rank {}, which receives {} {}", both[0].arrival->rank, from.count,
+          fmt::format("rank {} sends {} {} to rank {}, but that rank receives {} {}", both[0].arrival->rank, from.count,
                       to_string(from.type), both[1].arrival->rank, to.count, to_string(to.type));
       return fail_locked(cause, both);
     }
@@ -347,8 +347,8 @@ void LocalGroup::fail(const std::string& cause) noexcept {
 void LocalGroup::look_for_absent() {
   const auto look = [&](const std::deque<Waiting>& queue, int absent) {
     if (queue.empty() || !has_left_[static_cast<std::size_t>(absent)]) return;
-    fail_locked(fmt::format("{} of rank {} waits for rank {}, whose communicator has gone", describe(*queue.front().call),
-                            queue.front().arrival->rank, absent));
+    fail_locked(fmt::format("{} of rank {} waits for rank {}, whose communicator was destroyed",
+                            describe(*queue.front().call), queue.front().arrival->rank, absent));
   };
   for (int rank = 0; rank < ranks_; ++rank) {
     if (!collectives_[static_cast<std::size_t>(rank)].empty()) continue;

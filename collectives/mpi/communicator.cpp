@@ -28,7 +28,7 @@ Communicator::Communicator(const Library& library, Device& device, SharedPtr sha
   if (!is_host_) {
     set_feature(
         CommunicatorFeature::capture, Support::absent,
-        "with MPI the memory of GPUs goes through pinned memory, which cannot be allocated in a capture; use NCCL or RCCL");
+        "with MPI, GPU memory is copied through pinned memory, which cannot be allocated in a capture; use NCCL or RCCL");
   }
   Progress::instance().ensure_started();
 }
@@ -65,7 +65,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   for (const CollectiveCall& call : calls) {
     if (call.count <= INT_MAX) continue;
     throw Error(Errc::invalid_argument, "Communicator::" + std::string(to_string(call.kind)), call.communicator->describe(),
-                fmt::format("MPI counts up to {} elements, and these are {}; split the operation", INT_MAX, call.count));
+                fmt::format("MPI supports at most {} elements, but these are {}; split the operation", INT_MAX, call.count));
   }
   for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) {
     auto& communicator = static_cast<Communicator&>(*step[0].communicator);

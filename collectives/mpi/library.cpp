@@ -51,7 +51,7 @@ void* open_mpi() {
     attempts.push_back({name, message != nullptr ? message : "the loader gave no reason"});
   }
   throw_mpi_error(Errc::driver_not_found,
-                  fmt::format("MPI could not be opened: {}; install it (Debian: libopenmpi3), or give its path in WEIR_MPI",
+                  fmt::format("MPI could not be opened: {}; install it (Debian: libopenmpi3), or set WEIR_MPI to its path",
                               detail::list_attempts(attempts)));
 }
 
@@ -72,9 +72,9 @@ class OneAtATime {
     const std::lock_guard lock(mutex);
     if (std::find(in_use.begin(), in_use.end(), communicator) != in_use.end()) {
       throw Error(Errc::invalid_argument, "Communicator::from_mpi", library,
-                  "another thread of this process makes a communicator from the same MPI communicator right now, and the "
-                  "processes could pair the two differently; make one after the other, in the same order in all processes, "
-                  "or give each thread an MPI communicator of its own (MPI_Comm_dup)");
+                  "another thread of this process is creating a communicator from the same MPI communicator, so the "
+                  "processes could match the two differently; create one after the other, in the same order in all "
+                  "processes, or use a separate MPI communicator for each thread (MPI_Comm_dup)");
     }
     in_use.push_back(communicator);
   }
@@ -136,7 +136,8 @@ Library::Library() {
     api_.errors_return = 0x54000001;
     api_.in_place = reinterpret_cast<void*>(-1);
   } else {
-    throw_mpi_error(Errc::unsupported, file + " is neither Open MPI nor of MPICH's ABI; give one of these in WEIR_MPI");
+    throw_mpi_error(Errc::unsupported,
+                    file + " is neither Open MPI nor an MPI with MPICH's ABI; set WEIR_MPI to one of these");
   }
   initialize();
   make_operations();
@@ -160,7 +161,7 @@ void Library::initialize() {
   int is_initialized = 0, is_finalized = 0, level = 0;
   api_.Initialized(&is_initialized);
   api_.Finalized(&is_finalized);
-  if (is_finalized != 0) throw_mpi_error(Errc::driver_failed, "MPI_Finalize was called; make communicators before it");
+  if (is_finalized != 0) throw_mpi_error(Errc::driver_failed, "MPI_Finalize was called; create communicators before");
   if (is_initialized == 0) {
     check(api_.Init_thread(nullptr, nullptr, thread_multiple, &level), "MPI_Init_thread");
     // MPI reports errors without a communicator on one of these two (in Open MPI, all errors of non-blocking collectives).
@@ -176,15 +177,14 @@ void Library::initialize() {
       at_exit.Finalized(&over);
       if (over == 0 && Progress::instance().stop() && status == EXIT_SUCCESS) at_exit.Finalize();
     };
-    if (::on_exit(finalize, nullptr) != 0) throw_mpi_error(Errc::out_of_memory, "on_exit has no memory");
+    if (::on_exit(finalize, nullptr) != 0) throw_mpi_error(Errc::out_of_memory, "on_exit failed: memory is exhausted");
   } else {
     check(api_.Query_thread(&level), "MPI_Query_thread");
   }
   if (level < thread_multiple) {
-    throw_mpi_error(Errc::unsupported,
-           fmt::format("MPI is initialized with thread level {}, and collectives run on a thread of their own; call "
-                       "MPI_Init_thread with MPI_THREAD_MULTIPLE ({})",
-                       level, thread_multiple));
+    throw_mpi_error(Errc::unsupported, fmt::format("MPI was initialized with thread level {}, but collectives run on their "
+                                                   "own thread; call MPI_Init_thread with MPI_THREAD_MULTIPLE ({})",
+                                                   level, thread_multiple));
   }
 }
 
@@ -219,15 +219,15 @@ void Library::check(int code, const char* function) const {
 
 CommunicatorId Library::create_id(Device& device) {
   throw Error(Errc::unsupported, "Communicator::create_id", device.describe(),
-              "MPI needs no id; use Communicator::from_mpi");
+              "MPI does not use ids; use Communicator::from_mpi");
 }
 
 Handle Library::handle_of(const MpiCommunicator& communicator) const {
   if (communicator.is_world) return api_.world;
   if (communicator.bits != 0 && communicator.bits != api_.null) return communicator.bits;
   throw Error(Errc::invalid_argument, "Communicator::from_mpi", label_,
-              "the communicator is MPI_COMM_NULL, which is what MPI_Comm_split gives to processes that are not in it; call "
-              "from_mpi only where the process is in it");
+              "the communicator is MPI_COMM_NULL, which MPI_Comm_split returns to processes outside the new communicator; "
+              "call from_mpi only in its processes");
 }
 
 CommunicatorLibrary::MpiPlace Library::mpi_place(const MpiCommunicator& communicator) {
@@ -244,7 +244,7 @@ void Library::mpi_broadcast(const MpiCommunicator& communicator, std::span<std::
 
 std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request) {
   if (request.mpi == nullptr) {
-    throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI needs no id; use Communicator::from_mpi");
+    throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI does not use ids; use Communicator::from_mpi");
   }
   const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.timeout);
   {

@@ -52,7 +52,7 @@ void Progress::ensure_started() {
   } catch (const std::system_error& e) {
     throw Error(
         Errc::out_of_memory, "Communicator::from_mpi", "",
-        fmt::format("the thread that calls MPI was not started: {}; raise the limit of threads (ulimit -u, pids.max)",
+        fmt::format("the thread that calls MPI could not be started: {}; raise the limit on threads (ulimit -u, pids.max)",
                     e.what()));
   }
 }
@@ -201,7 +201,7 @@ bool Progress::is_done(Step& step, Request& request) {
   int received = 0;  // negative if the message is not a whole number of elements
   api.Get_count(status, api.types[static_cast<std::size_t>(c.type)], &received);
   if (received == static_cast<int>(c.count)) return true;
-  shared.fail(fmt::format("rank {} sends {} {} to rank {}, which receives {}", c.peer,
+  shared.fail(fmt::format("rank {} sends {} {} to rank {}, but that rank receives {}", c.peer,
                           received < 0 ? "another type than" : std::to_string(received), to_string(c.type), shared.rank,
                           c.count));
   return false;
@@ -230,8 +230,9 @@ bool Progress::is_over(Step& step) {
   }
   const auto timeout = step.shared->timeout;
   if (timeout.count() != 0 && std::chrono::steady_clock::now() - step.since > timeout) {
-    step.shared->fail(fmt::format("{} has not ended within {} ms: a peer may have died, or have called other operations",
-                                  to_string(step.calls.front().kind), timeout.count()));
+    step.shared->fail(
+        fmt::format("{} has not ended within {} ms: a peer may have ended, or may have called other operations",
+                    to_string(step.calls.front().kind), timeout.count()));
     return true;
   }
   return false;
@@ -272,7 +273,7 @@ void Progress::run() {
         try {
           start(*step);
         } catch (const std::bad_alloc&) {
-          step->shared->fail("there is no memory for " + std::string(to_string(step->calls.front().kind)));
+          step->shared->fail("host memory is exhausted: no memory for " + std::string(to_string(step->calls.front().kind)));
         }
       }
       open.push_back(std::move(step));

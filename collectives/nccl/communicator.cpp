@@ -104,7 +104,7 @@ Communicator::~Communicator() {
     api_.CommAbort(comm_);
   if (!is_good(result)) {
     support::log(support::LogLevel::warn,
-                 "a communicator was not ended cleanly: " + library_.native_error(result, nullptr).message);
+                 "a communicator could not be ended cleanly: " + library_.native_error(result, nullptr).message);
   }
 }
 
@@ -142,14 +142,14 @@ void Communicator::throw_result(int result, const CollectiveCall& call) {
   const NativeError native = library_.native_error(result, comm_);
   const std::string operation = "Communicator::" + std::string(to_string(call.kind));
   if (result == invalid_argument || result == invalid_usage) {
-    throw Error(Errc::backend_failure, operation, describe(), "the library refused the call (NCCL_DEBUG=WARN tells more)",
-                native);
+    throw Error(Errc::backend_failure, operation, describe(),
+                "the library refused the call (for details set NCCL_DEBUG=WARN)", native);
   }
   const std::string cause = result == in_progress
                                 ? fmt::format("a call has not ended within {} ms", timeout_.count())
-                                : std::string("the library reported an error (NCCL_DEBUG=WARN tells more)");
+                                : std::string("the library reported an error (for details set NCCL_DEBUG=WARN)");
   fail(cause, native);
-  throw Error(Errc::communicator_failed, operation, describe(), cause + "; make a new communicator", native);
+  throw Error(Errc::communicator_failed, operation, describe(), cause + "; create a new communicator", native);
 }
 
 // Waits until the last call is enqueued. A non-blocking communicator may enqueue it in the background, but later work must
@@ -242,7 +242,7 @@ void Communicator::look() noexcept {
     if (pending_.empty() || Clock::now() - pending_.front().since <= timeout_) return;
     pending_.clear();
     lock.unlock();
-    fail(fmt::format("an operation has not ended within {} ms: a peer may have died, or have called other operations",
+    fail(fmt::format("an operation has not ended within {} ms: a peer may have ended, or may have called other operations",
                      timeout_.count()));
   } catch (const Error& error) {
     // A capture may forbid the query, which is no failure of the communicator. A device fault is one.
@@ -256,7 +256,7 @@ void Communicator::do_abort() noexcept {
   const CommHandle comm = comm_.exchange(nullptr);
   if (comm == nullptr) return;
   if (const int result = api_.CommAbort(comm); !is_good(result)) {
-    support::log(support::LogLevel::warn, "a communicator was not aborted cleanly: ", api_.GetErrorString(result));
+    support::log(support::LogLevel::warn, "a communicator could not be aborted cleanly: ", api_.GetErrorString(result));
   }
 }
 

@@ -76,9 +76,9 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
     std::error_code error;
     if (wanted && !std::filesystem::equivalent(*wanted, loaded, error)) {
       throw_error(Errc::driver_failed,
-             fmt::format("{} names {}, and the process has loaded {} already; two copies cannot be in one "
-                         "process, so unset the variable, or have the other code load the same file",
-                         vendor.variable, *wanted, loaded));
+                  fmt::format("{} is set to {}, but the process has already loaded {}; one process cannot use two copies, "
+                              "so unset the variable, or make the other code load the same file",
+                              vendor.variable, *wanted, loaded));
     }
     names.push_back(loaded);
   } else if (wanted) {
@@ -91,7 +91,7 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   if (!library) {
     throw_error(
         Errc::driver_not_found,
-        fmt::format("the library could not be opened: {}; {}, and give its path in {} or its folder in LD_LIBRARY_PATH",
+        fmt::format("the library could not be opened: {}; {}, and set {} to its path or add its folder to LD_LIBRARY_PATH",
                     detail::list_attempts(attempts), vendor.remedy, vendor.variable));
   }
   std::string missing;
@@ -110,7 +110,8 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
   }
   int version = 0;
   if (const int result = api_.GetVersion(&version); result != success) {
-    throw Error(Errc::driver_failed, "", "", library->path() + " does not tell its version", native_error(result, nullptr));
+    throw Error(Errc::driver_failed, "", "", library->path() + " does not report its version",
+                native_error(result, nullptr));
   }
   label_ = fmt::format("{} {} ({})", vendor.name, version_text(version), library->path());
 }
@@ -129,7 +130,7 @@ CommunicatorId Library::create_id(Device& device) {
   const auto current = vendor_.make_current(device);
   UniqueId id;
   if (const int result = api_.GetUniqueId(&id); result != success) {
-    throw Error(Errc::backend_failure, "Communicator::create_id", label_, "the library made no id",
+    throw Error(Errc::backend_failure, "Communicator::create_id", label_, "the library could not create an id",
                 native_error(result, nullptr));
   }
   CommunicatorId made;
@@ -148,11 +149,13 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   const auto throw_error = [&](int result) {
     const bool misuse = result == invalid_argument || result == invalid_usage;
     if (result == in_progress) {
-      throw Error(Errc::communicator_failed, "Communicator::from_id", label_,
-                  fmt::format("not all of the {} ranks have come within {} ms", request.ranks, request.timeout.count()));
+      throw Error(
+          Errc::communicator_failed, "Communicator::from_id", label_,
+          fmt::format("not all of the {} ranks have called this within {} ms", request.ranks, request.timeout.count()));
     }
     throw Error(misuse ? Errc::backend_failure : Errc::communicator_failed, "Communicator::from_id", label_,
-                "the library could not make the communicator (NCCL_DEBUG=WARN tells more)", native_error(result, nullptr));
+                "the library could not create the communicator (for details set NCCL_DEBUG=WARN)",
+                native_error(result, nullptr));
   };
   // Everything that can throw must come before the group begins. If a group ended early, the library would wait for the
   // missing ranks.

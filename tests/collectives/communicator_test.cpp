@@ -137,20 +137,20 @@ TEST_CASE("a mistake is refused before anything is enqueued, and the communicato
   refused(Errc::length_mismatch, "Communicator::all_to_all",
           [&] { comm.all_to_all(x.subspan(0, 7), x.subspan(0, 7), stream); });
   // The lengths are those of the caller, and the rule is the operation's.
-  refused(Errc::length_mismatch, "8 elements are received and 4 are sent; give both the same number",
+  refused(Errc::length_mismatch, "8 elements are received, but 4 are sent; both need the same number",
           [&] { comm.all_reduce(y, x, Reduction::sum, stream); });
   refused(Errc::length_mismatch,
-          "4 elements are received and 4 are sent; with 4 ranks the received must be 4 times as many as the sent",
+          "4 elements are received, but 4 are sent; with 4 ranks the received must be 4 times as many as the sent",
           [&] { comm.all_gather(y, y, stream); });
   refused(Errc::length_mismatch,
-          "4 elements are received and 8 are sent; with 4 ranks the sent must be 4 times as many as the received",
+          "4 elements are received, but 8 are sent; with 4 ranks the sent must be 4 times as many as the received",
           [&] { comm.reduce_scatter(x, y, Reduction::sum, stream); });
   refused(Errc::length_mismatch,
-          "3 elements are received and 3 are sent; give both the same multiple of 4, the number of ranks",
+          "3 elements are received, but 3 are sent; both need the same multiple of 4, the number of ranks",
           [&] { comm.all_to_all(y.subspan(0, 3), x.subspan(0, 3), stream); });
   refused(Errc::invalid_argument, "cannot be in place", [&] { comm.all_to_all(x, x, stream); });
-  refused(Errc::invalid_argument, "there is no rank 4; the ranks are 0 to 3", [&] { comm.broadcast(x, 4, stream); });
-  refused(Errc::invalid_argument, "there is no rank -1", [&] { comm.send(x, -1, stream); });
+  refused(Errc::invalid_argument, "rank 4 does not exist; the ranks are 0 to 3", [&] { comm.broadcast(x, 4, stream); });
+  refused(Errc::invalid_argument, "rank -1 does not exist", [&] { comm.send(x, -1, stream); });
   refused(Errc::invalid_argument, "reduction", [&] { comm.all_reduce(x, static_cast<Reduction>(5), stream); });
   refused(Errc::invalid_argument, "element type",
           [&] { comm.all_reduce_raw({x.data(), x.data(), 1, static_cast<ElementType>(10)}, Reduction::sum, stream); });
@@ -168,15 +168,15 @@ TEST_CASE("a mistake is refused before anything is enqueued, and the communicato
 TEST_CASE("communicators are not made of no device, one device twice, or devices of a library that is not theirs") {
   Device& device = Registry::instance().open("host").device(0);
   const std::vector<Device*> twice = {&device, &device}, null = {nullptr}, none;
-  CHECK(says(error_of([&] { Communicator::from_devices(none); }), "there are no devices"));
+  CHECK(says(error_of([&] { Communicator::from_devices(none); }), "the list of devices is empty"));
   CHECK(says(error_of([&] { Communicator::from_devices(null); }), "device 0 is null"));
-  CHECK(says(error_of([&] { Communicator::from_devices(twice); }), "host:0 is there twice"));
+  CHECK(says(error_of([&] { Communicator::from_devices(twice); }), "host:0 is listed twice"));
   const std::vector<Device*> one = {&device};
   CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "nccl"}); }), "cannot use the library 'nccl'"));
-  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "gloo"}); }), "there is no library 'gloo'"));
+  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "gloo"}); }), "unknown library 'gloo'"));
   CHECK(error_of([&] { Communicator::create_id(device); }).errc() == Errc::unsupported);
   CHECK(says(error_of([&] { (void)Communicator::from_id(device, 0, 2, {}); }), "use Communicator::from_mpi"));
-  CHECK(says(error_of([&] { (void)Communicator::from_id(device, 2, 2, {}); }), "do not fit into 2 ranks"));
+  CHECK(says(error_of([&] { (void)Communicator::from_id(device, 2, 2, {}); }), "exceed the number of ranks, 2"));
   // Rank 0 cannot make an id, so rank 1 does not wait for the file.
   for (const int rank : {0, 1}) {
     const auto meet = [&] {
@@ -359,7 +359,7 @@ TEST_CASE("a send and a receive of different lengths fail") {
   four.all[0]->send_raw(x.data(), 3, ElementType::float32, 1, *four.streams[0]);
   four.all[1]->receive_raw(x.data(), 4, ElementType::float32, 0, *four.streams[1]);
   const Error error = error_of([&] { four.all[1]->synchronize(*four.streams[1]); });
-  CHECK(says(error, "rank 0 sends 3 float32 to rank 1, which receives 4 float32"));
+  CHECK(says(error, "rank 0 sends 3 float32 to rank 1, but that rank receives 4 float32"));
   four.streams[0]->synchronize();
 }
 
@@ -374,7 +374,8 @@ TEST_CASE("a send that does not fit fails its whole group, and the streams go on
   });
   for (std::size_t i = 0; i < 2; ++i) {
     REQUIRE(comes_to_its_end(*four.streams[i]));
-    CHECK(says(error_of([&] { four.all[i]->check(); }), "rank 0 sends 3 float32 to rank 1, which receives 4 float32"));
+    CHECK(
+        says(error_of([&] { four.all[i]->check(); }), "rank 0 sends 3 float32 to rank 1, but that rank receives 4 float32"));
   }
 }
 
@@ -473,7 +474,7 @@ TEST_CASE("a communicator that goes before it has called what the others wait fo
       REQUIRE(comes_to_its_end(*four.streams[i]));
       const Error error = error_of([&] { four.all[i]->check(); });
       CHECK(error.errc() == Errc::communicator_failed);
-      CHECK(says(error, "all_reduce of 8 float32 by sum of rank 0 waits for rank 2, whose communicator has gone"));
+      CHECK(says(error, "all_reduce of 8 float32 by sum of rank 0 waits for rank 2, whose communicator was destroyed"));
       if (i == 0) break;  // the others have failed, too
     }
     CHECK(error_of([&] { four.all[3]->check(); }).errc() == Errc::communicator_failed);

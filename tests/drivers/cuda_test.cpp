@@ -50,7 +50,7 @@ TEST_CASE("cuda loading: a missing driver library is named, with the loader's me
   const Outcome o = tell("", {"info", "open"}, {{"WEIR_CUDA_DRIVER", "/nonexistent/libcuda.so.1"}});
   CHECK_SAYS(o, "state: driver_not_found");
   CHECK_SAYS(o, "/nonexistent/libcuda.so.1: cannot open shared object file");
-  CHECK_SAYS(o, "WEIR_CUDA_DRIVER names it; correct or unset that variable");
+  CHECK_SAYS(o, "WEIR_CUDA_DRIVER contains this name; correct or unset the variable");
   CHECK_SAYS(o, "open: driver_not_found");
 }
 
@@ -61,20 +61,20 @@ TEST_CASE("cuda loading: a relative driver path is refused, not guessed at") {
 TEST_CASE("cuda loading: a file that is no driver") {
   const Outcome o = tell("", {"open"}, {{"WEIR_CUDA_DRIVER", WEIR_TEST_NO_DRIVER}});
   CHECK_SAYS(o, "open: driver_too_old");
-  CHECK_SAYS(o, "it has no cuInit");
+  CHECK_SAYS(o, "the library lacks cuInit");
 }
 
 TEST_CASE("cuda loading: a driver from before CUDA 12 says so") {
   const Outcome o = tell("version=11080", {"info"}, {{"WEIR_CUDA_DRIVER", WEIR_TEST_OLD_CUDA}});
   CHECK_SAYS(o, "state: driver_too_old");
-  CHECK_SAYS(o, "it has no cuGetProcAddress_v2 (the driver is for CUDA 11.8)");
+  CHECK_SAYS(o, "the library lacks cuGetProcAddress_v2 (the driver is for CUDA 11.8)");
   CHECK_SAYS(o, "needs a driver for CUDA 12.0 or later");
 }
 
 TEST_CASE("cuda loading: a missing required function is named, all of them at once") {
   const Outcome o = tell("missing=cuGraphLaunch missing=cuStreamQuery", {"info"});
   CHECK_SAYS(o, "state: driver_too_old");
-  CHECK_SAYS(o, "it lacks cuStreamQuery of 2.0, cuGraphLaunch of 10.0");
+  CHECK_SAYS(o, "the driver lacks cuStreamQuery of 2.0, cuGraphLaunch of 10.0");
 }
 
 TEST_CASE("cuda loading: without an optional function its feature is absent, and the reason names the release") {
@@ -103,7 +103,7 @@ TEST_CASE("cuda loading: a driver without a device") {
   CHECK_SAYS(counted, "state: no_device");
   const Outcome refused = tell("fail=cuInit:0:100", {"info"}, {{"CUDA_VISIBLE_DEVICES", ""}});
   CHECK_SAYS(refused, "state: no_device");
-  CHECK_SAYS(refused, "CUDA_VISIBLE_DEVICES is set, and may hide them all");
+  CHECK_SAYS(refused, "CUDA_VISIBLE_DEVICES is set and may hide all devices");
 }
 
 TEST_CASE("cuda loading: a driver that does not start, with its code and what helps") {
@@ -313,14 +313,14 @@ TEST_CASE("cuda ends: after external code resets the device, calls throw and des
                               "stream", "launch", "drop-memory"});
   CHECK_SAYS(o, "stream: backend_failure | CUDA_ERROR_SCRIPTED");
   CHECK_SAYS(o, "launch: backend_failure");
-  CHECK_SAYS(o, "the device's context is gone, as after cudaDeviceReset");
+  CHECK_SAYS(o, "the device's context was destroyed, for example by cudaDeviceReset");
   CHECK_SAYS(o, "drop-memory: ok");
   INFO(o.errors);
   CHECK(o.complains("while a module was unloaded"));
   CHECK(o.complains("while a memory pool was destroyed"));
   const Outcome destroyed = tell("", {"stream", "context-goes-709", "query", "drop-stream"});
   CHECK_SAYS(destroyed, "query: backend_failure");
-  CHECK_SAYS(destroyed, "the device's context is gone, as after cudaDeviceReset");
+  CHECK_SAYS(destroyed, "the device's context was destroyed, for example by cudaDeviceReset");
   CHECK(destroyed.complains("while a stream was destroyed"));
 }
 
@@ -584,7 +584,7 @@ TEST_CASE("cuda devices: a part of a divided GPU has the uuid that nvidia-smi pr
 
 TEST_CASE("cuda devices: under MPS there are no partitions, and the reason says what divides the device there") {
   CHECK_SAYS(tell("", {"features"}), "feature partitions: native");
-  CHECK_SAYS(tell("mps=1", {"features"}), "feature partitions: absent under MPS the driver runs");
+  CHECK_SAYS(tell("mps=1", {"features"}), "feature partitions: absent under MPS the driver also runs");
 }
 
 // --- Errors -----------------------------------------------------------------------------------------------------------
@@ -605,7 +605,7 @@ TEST_CASE("cuda errors: each code that a program can meet says what happened, an
 
 TEST_CASE("cuda errors: an unavailable kernel is named") {
   CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
-  CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': there is not enough memory");
+  CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': memory is exhausted");
 }
 
 // --- Compiling --------------------------------------------------------------------------------------------------------
@@ -710,7 +710,7 @@ TEST_CASE(
   CHECK_SAYS(o, "kernel ::image::flip: kinds iif");
   CHECK_SAYS(o, "kernel plain: kinds unknown");
   CHECK_SAYS(o, "kernel:over: kernel_not_found");
-  CHECK_SAYS(o, "'over' means several kernels: over(");
+  CHECK_SAYS(o, "'over' is the name of several kernels: over(");
   CHECK_SAYS(o, "kernel:blur<short, 1>: kernel_not_found");
   CHECK_SAYS(o, "image::flip(float*, int, float)");
   CHECK_SAYS(o, "CompileOptions::kernels, or behind KERNELS in weir_add_kernels");

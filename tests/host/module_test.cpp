@@ -209,7 +209,7 @@ TEST_CASE("a file of the cache is an image, and a damaged one is none") {
   const auto x = upload(std::vector<int>(1));
   launch(host().load_module(entry)->untyped_kernel("to_be_sent"), {}, x);
   CHECK(x.data()[0] == 9);
-  CHECK(has(load_error(std::span(entry).first(entry.size() - 1)), "should hold"));
+  CHECK(has(load_error(std::span(entry).first(entry.size() - 1)), "should have"));
   CHECK(has(load_error(std::span(entry).first(20)), "no entry"));
   entry.back() ^= std::byte{1};
   CHECK(has(load_error(entry), "is damaged"));

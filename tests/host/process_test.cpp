@@ -51,7 +51,7 @@ TEST_CASE("without threads to be had, the error says so, and names the limit") {
   const Outcome outcome = play("no_threads");
   INFO(outcome.output << outcome.errors);
   CHECK(outcome.says("starting a thread on host: a thread that runs the work: "));
-  CHECK(outcome.says("raise the limit of threads (ulimit -u, pids.max)"));
+  CHECK(outcome.says("raise the limit on threads (ulimit -u, pids.max)"));
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose own handlers come first

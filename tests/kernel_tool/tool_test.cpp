@@ -211,8 +211,8 @@ TEST_CASE("tool: machine code and PTX for NVIDIA, without a GPU") {
                   "ELF") != std::string::npos);
   CHECK(project.make_image("cuda compute_80").status == 0);
   CHECK(content(project.image).find(".target sm_80") != std::string::npos);
-  CHECK(project.make_image("cuda sm_12").complains("does not compile for sm_12, but for "));
-  CHECK(project.make_image("cuda 90").complains("'90' is no architecture of NVIDIA's"));
+  CHECK(project.make_image("cuda sm_12").complains("cannot compile for sm_12, but for "));
+  CHECK(project.make_image("cuda 90").complains("'90' is not an architecture of NVIDIA"));
   project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
   CHECK(project.make_image("cuda sm_90").complains(project.header.string() + ":2:14: error: "));
 }

@@ -126,7 +126,7 @@ TEST_CASE("source files: headers that are included by options, and that are hand
 }
 
 TEST_CASE("source files: where they cannot be known, it says why") {
-  CHECK(says(ask("#include NAME"), "made by a macro"));
+  CHECK(says(ask("#include NAME"), "comes from a macro"));
   CHECK(says(ask("#embed <x>"), "#embed"));
   CHECK(says(ask("int x = __TIME__;"), "__TIME__"));
   CHECK(says(ask("", {"-DX=__DATE__"}), "__DATE__"));
@@ -134,7 +134,7 @@ TEST_CASE("source files: where they cannot be known, it says why") {
        {"-isystem", "--options-file=x", "@x", "-fplugin=x", "--use-pch=x", "-imacros", "x.cu", "-fprofile-use=/x"}) {
     CHECK(says(ask("", {option}), "may name a file"));
   }
-  CHECK(says(ask("#include <stdlib.h>", {}, true), "'stdlib.h' is in none of the folders"));
+  CHECK(says(ask("#include <stdlib.h>", {}, true), "'stdlib.h' is in none of the passed folders"));
   CHECK(ask("#include <stdlib.h>", {}, false).unknown.empty());
   CHECK(ask("#include <given.h>", {}, true).unknown.empty());
   CHECK(ask("#include <./given.h>", {}, true).unknown.empty());

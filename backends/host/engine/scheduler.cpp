@@ -34,7 +34,7 @@ constexpr int most_items_at_once = 64;
 
 [[noreturn]] void throw_no_thread(const char* purpose, const char* cause) {
   throw Error(Errc::out_of_memory, "starting a thread", "host",
-              std::string("a thread ") + purpose + ": " + cause + "; raise the limit of threads (ulimit -u, pids.max)");
+              std::string("a thread ") + purpose + ": " + cause + "; raise the limit on threads (ulimit -u, pids.max)");
 }
 
 /// The number of processors that the process may use at once.
