@@ -112,8 +112,8 @@ StreamPtr Partition::create_stream(const StreamOptions& options) {
   const int priority = checked_priority(call, device_, options);
   if (options.blocking) {
     call.throw_error(Errc::invalid_argument,
-                     "drivers support only non-blocking streams in a partition; set StreamOptions::blocking to false, and "
-                     "call Stream::wait where the stream must wait for the default stream");
+                     "drivers support only non-blocking streams in a partition; create a non-blocking stream, and call "
+                     "Stream::wait where it must wait for the default stream");
   }
   return perform(device_, OperationKind::create_stream, call.operation(), [](ToolNotice&) {},
                  [&] { return impl(*this).do_create_stream(priority); });
@@ -153,8 +153,7 @@ StreamPtr Device::wrap_stream(void* handle, Ownership ownership, std::shared_ptr
   StreamPtr stream = impl(*this).do_wrap_stream(handle, ownership, std::move(keep_alive));
   const bool is_default = stream->kind() == StreamKind::legacy_default || stream->kind() == StreamKind::per_thread_default;
   if (ownership == Ownership::adopt && is_default) {
-    call.throw_error(Errc::invalid_argument,
-                     "the handle is a default stream, which has no owner; wrap it with Ownership::borrow");
+    call.throw_error(Errc::invalid_argument, "the handle is a default stream, which has no owner; borrow it instead");
   }
   return stream;
 }
@@ -165,7 +164,8 @@ EventPtr Device::create_event(const EventOptions& options) {
   const Call call(*this, "Device::create_event");
   if (options.interprocess) {
     call.require(Feature::interprocess_events);
-    if (options.timing) call.throw_error(Errc::invalid_argument, "an event cannot have both `timing` and `interprocess`");
+    if (options.timing)
+      call.throw_error(Errc::invalid_argument, "an event with timing cannot be shared with other processes");
   }
   if (options.timing) call.require(Feature::event_timing);
   if (options.blocking_sync) call.require(Feature::blocking_sync_events);

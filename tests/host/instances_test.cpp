@@ -85,7 +85,7 @@ TEST_CASE("instances: what cannot be made is refused with its reason") {
   says("__device__ void k() {}", {"k"}, "the source has no __global__ function 'k'");
   says("__device__ void k() {}", {"k"}, "KERNELS in weir_add_kernels, which every file of the call must have");
   says("template <class T> __global__ void k(T*) {}\ntemplate __global__ void k(int*);", {},
-       "kernel.cu:2:26: error: the instance of 'k' is not named");
+       "kernel.cu:2:26: error: the instance of 'k' needs its template arguments");
   says("template <class T> __global__ void k(T&) {}", {"k<int>"}, "not by reference");
   says("template <class T> __global__ int k(T) { return 1; }", {"k<int>"}, " void");
 }

@@ -120,7 +120,7 @@ TEST_CASE("overloaded kernels compile, and only asking for one by the bare name 
   const auto module = host().compile(
       "namespace n { __global__ void k(int* x) { *x = 1; } __global__ void k(float* x) { *x = 2; } }\n"
       "__global__ void other(int* x) { *x = 3; }");
-  CHECK(has(answer([&] { (void)module->untyped_kernel("n::k"); }), "'n::k' means several kernels"));
+  CHECK(has(answer([&] { (void)module->untyped_kernel("n::k"); }), "'n::k' is the name of several kernels"));
   const auto x = upload<int>({0});
   launch(module->untyped_kernel("other"), {1, 1}, x);
   CHECK(download(x)[0] == 3);
@@ -210,7 +210,7 @@ TEST_CASE("a file of the cache is an image, and a damaged one is none") {
   launch(host().load_module(entry)->untyped_kernel("to_be_sent"), {}, x);
   CHECK(x.data()[0] == 9);
   CHECK(has(load_error(std::span(entry).first(entry.size() - 1)), "should have"));
-  CHECK(has(load_error(std::span(entry).first(20)), "no entry"));
+  CHECK(has(load_error(std::span(entry).first(20)), "is not an entry"));
   entry.back() ^= std::byte{1};
   CHECK(has(load_error(entry), "is damaged"));
 }
@@ -236,14 +236,14 @@ TEST_CASE("an image that is none is refused with what is wrong") {
   CHECK(has(load_error(std::as_bytes(std::span(text))), "not an ELF file"));
   (void)host().compile("extern \"C\" __global__ void to_be_cut() {}");
   const std::vector<std::byte> image = newest_image();
-  CHECK(has(load_error(std::span(image).first(image.size() - 1)), "cut short"));
-  CHECK(has(load_error(std::span(image).first(4096)), "cut short"));
-  CHECK(has(load_error(std::span(image).first(image.size() - 24)), "the hash at its end is not there"));
+  CHECK(has(load_error(std::span(image).first(image.size() - 1)), "truncated"));
+  CHECK(has(load_error(std::span(image).first(4096)), "truncated"));
+  CHECK(has(load_error(std::span(image).first(image.size() - 24)), "the hash at its end is missing"));
   const std::string library = "/lib/x86_64-linux-gnu/libm.so.6";
   if (fs::exists(library)) {
     std::ifstream file(library, std::ios::binary);
     const std::vector<char> bytes(std::istreambuf_iterator<char>(file), {});
-    CHECK(has(load_error(std::as_bytes(std::span(bytes))), "not one that Device::compile made"));
+    CHECK(has(load_error(std::as_bytes(std::span(bytes))), "a shared object that Device::compile did not make"));
   }
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("an image of another revision or for another processor is refused befo
   CHECK(has(load_error(build("extern \"C\" { int weir_host_module_999; }")), "another release of Weir"));
   CHECK(has(load_error(build("extern \"C\" { int weir_host_module_9; extern const char weir_host_cpu_features[]; "
                              "const char weir_host_cpu_features[] = \" no_such_feature sse9\"; }")),
-            "a processor with no_such_feature sse9, which this one lacks"));
+            "a processor with no_such_feature sse9, which this processor lacks"));
 }
 
 }  // namespace

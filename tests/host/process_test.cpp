@@ -171,13 +171,13 @@ TEST_CASE("WEIR_HOST_CHECK=fibers compares what each launch writes with what it 
     CHECK(checked.count("error: ") == 1);
     CHECK(checked.says("kernel 'race' on host:0"));
     CHECK(checked.says("WEIR_HOST_CHECK: the memory of argument 1, byte 8 has 0x00000001 (1 as an int, "));
-    CHECK(checked.says("and on fibers 0x00000000 (0 as an int, "));
+    CHECK(checked.says("but on fibers 0x00000000 (0 as an int, "));
   }
   const Outcome plain = play("checked_launches");
   CHECK_FALSE(plain.says("error:"));
   const Outcome wrong = play("checked_launches", "", {{"WEIR_HOST_CHECK", "yes"}});
   CHECK(wrong.says("reading WEIR_HOST_CHECK='yes'"));
-  CHECK(wrong.says("say 'fibers'"));
+  CHECK(wrong.says("set it to 'fibers'"));
 }
 
 TEST_CASE("scopes may be static and thread-local objects") {

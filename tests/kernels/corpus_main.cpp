@@ -77,7 +77,7 @@ bool runs_here() {
     static_cast<void>(target().compile("", options));
     return true;
   } catch (const Error& error) {
-    if (std::string_view(error.what()).find("which this one lacks") == std::string_view::npos) throw;
+    if (std::string_view(error.what()).find("which this processor lacks") == std::string_view::npos) throw;
     fmt::print("compiled, and not run: {}\n", error.what());
     return false;
   }

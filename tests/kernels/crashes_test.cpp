@@ -64,7 +64,7 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   };
   auto* const wild = reinterpret_cast<int*>(std::uintptr_t{1} << 62U);
   says("write", "kernel.cu:8: ", "accesses address 0", nowhere);
-  says("write", "kernel.cu:8: ", "accesses an address that no memory can have", wild);
+  says("write", "kernel.cu:8: ", "accesses an invalid address", wild);
   says("divide", "module + 0x", "divides an integer by zero", 0);  // by the compiler's library, which has no lines
   says("trap", "kernel.cu:16: ", "executes a trap", 3);
   says("call", "kernel.cu:19: ", "accesses address 0", static_cast<int (*)(int)>(nullptr));
@@ -84,7 +84,7 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   CAPTURE(joined.what());
   CHECK(has(joined.what(), "kernel.cu:28: "));
   if (module()->untyped_kernel("each")->properties().tier == "workgroup")
-    CHECK(has(joined.what(), ", or of one behind it up to ("));
+    CHECK(has(joined.what(), ", or of a later block up to ("));
   launch(module()->untyped_kernel("check"), two_blocks, out, 16);
   CHECK(std::accumulate(out.data(), out.data() + 16, 0) == 16);
 }

@@ -395,7 +395,7 @@ extern "C" __global__ void unnamed(int* out) { out[threadIdx.x] = __any_sync(0xf
   CHECK(has(missing.what(), "__syncthreads at kernel.cu:6"));
   const Error unnamed = launch_error(module->untyped_kernel("unnamed"), {.grid = {1}, .block = {64}}, out);
   CHECK(has(unnamed.what(), "kernel.cu:9"));
-  CHECK(has(unnamed.what(), "a mask that does not name its own lane"));
+  CHECK(has(unnamed.what(), "a mask that does not contain its own lane"));
 }
 
 TEST_CASE("the active lanes are those at the same call") {

@@ -137,7 +137,7 @@ TEST_CASE("shake: what is no schedule is refused") {
        {"often", "0", "-1", "1 ", "pct", "pct:", "pct:0", "pct:1:", "pct:1:0", "pct:1:65", "pct:1:2:3"}) {
     const auto outcome = run_shaken("right_halves", schedule);
     CHECK(outcome.status == 1);
-    CHECK(outcome.complains("WEIR_SCHEDULE='" + schedule + "': it is none of SEED, pct:SEED and pct:SEED:DEPTH"));
+    CHECK(outcome.complains("WEIR_SCHEDULE='" + schedule + "': it is not SEED, pct:SEED or pct:SEED:DEPTH"));
   }
   const auto of_tool = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
                                        {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "shake"}, {"WEIR_SCHEDULE", "pct:1"}});

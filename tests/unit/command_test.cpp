@@ -459,7 +459,7 @@ TEST_CASE("command: a backend's number that does not parse is a bad variable, an
   for (const char* const size : {"7", "40", "100", ""}) {
     const Outcome outcome = weir_command({"info", "--backend", "host"}, {{"WEIR_HOST_WARP_SIZE", size}});
     CHECK(outcome.status == 2);
-    CHECK_MESSAGE(outcome.complains("a warp has 32 or 64 threads here; give one of the two numbers"), outcome.errors);
+    CHECK_MESSAGE(outcome.complains("a warp has 32 or 64 threads here; set it to 32 or 64"), outcome.errors);
   }
 }
 

@@ -65,13 +65,15 @@ std::string_view advice_for(std::string_view output) {
   };
   const Advice all[] = {
       {{"no such instruction", "in 'asm'", "invalid instruction mnemonic"},
-       "inline assembly is a GPU's own: put it behind #ifndef __WEIR_HOST__"},
+       "inline assembly works only on GPUs: put it between #ifndef __WEIR_HOST__ and #endif"},
       {{"error: 'cub/", "error: cub/", "error: 'thrust/", "error: thrust/", "error: 'cuda/", "error: cuda/"},
-       "Weir has no <cub/...>, <thrust/...> and <cuda/...>: put what needs them behind #ifndef __WEIR_HOST__"},
+       "Weir has no <cub/...>, <thrust/...> and <cuda/...>: put code that needs them between #ifndef __WEIR_HOST__ and "
+       "#endif"},
       {{"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"},
-       "Weir has no textures and surfaces on the CPU: put what needs them behind #ifndef __WEIR_HOST__"},
+       "Weir has no textures and surfaces on the CPU: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
       {{"'__isShared'", "'__isGlobal'", "'__isConstant'", "'__isLocal'"},
-       "on the CPU no address shows which memory it is in: put what asks for it behind #ifndef __WEIR_HOST__"}};
+       "on the CPU no address shows which memory it is in: put code that asks for it between #ifndef __WEIR_HOST__ "
+       "and #endif"}};
   for (const Advice& advice : all) {
     for (const std::string_view sign : advice.signs) {
       if (output.find(sign) != output.npos) return advice.text;
@@ -149,15 +151,15 @@ Tier choose_tier(const Compiler& compiler, bool debug) {
   };
   if (asked && *asked != "fibers" && *asked != "pass") {
     fail("",
-         "say 'fibers', so that each thread that waits has a stack of its own, or 'pass', so that Clang's work-group pass "
-         "forms blocks of threads, or unset it, so that it is the pass where there is one");
+         "set it to 'fibers' (each waiting thread has its own stack) or 'pass' (Clang's work-group pass forms blocks of "
+         "threads), or unset it to use the pass if there is one");
   }
   if (asked == "pass" && compiler.pass.empty()) {
     fail(fmt::format("{} ({}) has no work-group pass: {}", compiler.path, compiler.version,
                      compiler.reads_cuda
-                         ? fmt::format("no weir_workgroup-{}.so lies in {}", compiler.major, plugin_folder().string())
-                         : std::string("it is no Clang of version 16 or later")),
-         "name a Clang that has one in WEIR_HOST_CXX, or say 'fibers'");
+                         ? fmt::format("weir_workgroup-{}.so is not in {}", compiler.major, plugin_folder().string())
+                         : std::string("it is not Clang 16 or later")),
+         "set WEIR_HOST_CXX to a Clang that has one, or set this variable to 'fibers'");
   }
   return asked == "fibers" || compiler.pass.empty() || debug ? Tier::fibers : Tier::groups;
 }
@@ -182,7 +184,7 @@ bool asked_for_sanitizer() {
     throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *asked), "", text);
   };
   if (!asked) return false;
-  if (*asked != "address") fail("say 'address', or unset it");
+  if (*asked != "address") fail("set it to 'address', or unset it");
   if (!has_address_sanitizer()) {
     fail(
         fmt::format("AddressSanitizer's runtime is not in this process; start the program with LD_PRELOAD={}, or build it "
@@ -316,12 +318,14 @@ class Compilation {
       if (can_do_less && (exceeded_its_time(outcome) || vanished)) {
         std::replace(arguments.begin(), arguments.end(), std::string(most), std::string(less));
         start(0);
-        outcome.output.insert(0, fmt::format("compiled with {}: with {} it does not end within {} s of a processor's time, "
-                                             "or the process's own limit\n",
-                                             less, most, most_cpu_seconds));
+        outcome.output.insert(
+            0, fmt::format(
+                   "compiled with {}: with {} the compilation exceeded {} s of processor time, or the process's own limit\n",
+                   less, most, most_cpu_seconds));
       }
     } catch (const std::system_error& failure) {
-      throw NoCompiler(fmt::format("the compiler cannot be started: {}; name another in WEIR_HOST_CXX", failure.what()));
+      throw NoCompiler(
+          fmt::format("the compiler cannot be started: {}; set WEIR_HOST_CXX to another compiler", failure.what()));
     }
     if (outcome.status < 0) {
       fail(fmt::format("the compiler was ended by signal {} ({})\n{}", -outcome.status, ::strsignal(-outcome.status),
@@ -330,8 +334,8 @@ class Compilation {
     if (outcome.status != 0) {
       if (lacks_program(outcome.output)) {
         throw NoCompiler(
-            fmt::format("the compiler {} does not find a program that it needs; it ran with {}; install that program in "
-                        "one of those folders, or name another compiler in WEIR_HOST_CXX:\n{}",
+            fmt::format("the compiler {} cannot find a program that it needs; it ran with {}; install that program in one "
+                        "of those folders, or set WEIR_HOST_CXX to another compiler:\n{}",
                         compiler_.path, fmt::join(detail::program_environment(compiler_.path), " "), outcome.output));
       }
       fail(outcome.output);
@@ -502,7 +506,7 @@ class Compilation {
     }
     if (sanitize_ && tier == Tier::lockstep) {
       support::log(support::LogLevel::warn, options_.name,
-                   ": AddressSanitizer does not look at it, since it says 'volatile'");
+                   ": AddressSanitizer does not check it, because the source contains 'volatile'");
     } else if (sanitize_) {
       // The sanitizer's library is not linked, because the process contains it. Fake stacks are off: it would confuse frames
       // of an abandoned fiber with another fiber's.
@@ -530,8 +534,7 @@ class Compilation {
 
   [[noreturn]] void refuse_shared(std::string_view what) const {
     throw RefusedSource(
-        fmt::format("{}: error: {}, and a block has at most {} (shared_memory_per_block_optin); use less, or memory of the "
-                    "device",
+        fmt::format("{}: error: {}, but a block has at most {} (shared_memory_per_block_optin); use less, or device memory",
                     options_.name, what, most_shared_bytes),
         RefusedSource::Reason::wrong);
   }

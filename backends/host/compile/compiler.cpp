@@ -157,23 +157,22 @@ void check_extra(const std::vector<std::string>& extra) {
   for (std::size_t i = 0; i < extra.size(); ++i) {
     const std::string& option = extra[i];
     if (is_gpu_option(option)) {
-      throw std::invalid_argument(
-          fmt::format("the option '{}' is one of NVRTC or HIPRTC; give it only if device.backend().name() is "
-                      "\"cuda\" or \"hip\"",
-                      option));
+      throw std::invalid_argument(fmt::format(
+          "the option '{}' belongs to NVRTC or HIPRTC; pass it only if device.backend().name() is \"cuda\" or \"hip\"",
+          option));
     }
     const bool reserved =
         is_one_of(option, reserved_options) || std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
                                                            [&](auto prefix) { return option.starts_with(prefix); });
     if (reserved || option.empty() || option[0] != '-' || option.find('\0') != std::string::npos) {
       throw std::invalid_argument(
-          fmt::format("'{}' cannot be an extra option: Device::compile itself says what is compiled and where to", option));
+          fmt::format("'{}' cannot be an extra option: Device::compile itself sets the input and the output", option));
     }
     if (!is_one_of(option, options_with_value)) continue;
-    if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' lacks its value", option));
+    if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' needs a value", option));
     if (extra[i].starts_with('@')) {  // '@' names a file of options, which may come at any position
       throw std::invalid_argument(
-          fmt::format("the option '{}' cannot have the value '{}', since it begins with '@'", option, extra[i]));
+          fmt::format("the option '{}' cannot have the value '{}', because it begins with '@'", option, extra[i]));
     }
   }
 }
@@ -212,7 +211,8 @@ Compiler find_compiler(const std::filesystem::path& plugins) {
     try {
       return with_pass(compiler_at(*chosen));
     } catch (const std::runtime_error& reason) {
-      throw NoCompiler(fmt::format("WEIR_HOST_CXX names no C++ compiler: {}; name another, or unset it", reason.what()));
+      throw NoCompiler(
+          fmt::format("WEIR_HOST_CXX is not a C++ compiler: {}; set it to another compiler, or unset it", reason.what()));
     }
   }
   const std::vector<std::string> folders = detail::search_path();
@@ -241,8 +241,8 @@ Compiler find_compiler(const std::filesystem::path& plugins) {
     if (const auto compiler = first_of(name)) return *compiler;
   }
   throw NoCompiler(
-      fmt::format("there is no C++ compiler: none of c++, g++, clang++ can be used from {}{}; install one (on Debian, "
-                  "apt-get install g++), or name one in WEIR_HOST_CXX",
+      fmt::format("no C++ compiler was found: none of c++, g++, clang++ can be used from {}{}; install one (Debian: apt-get "
+                  "install g++), or set WEIR_HOST_CXX to one",
                   fmt::join(folders, ":"), refusals));
 }
 
@@ -263,8 +263,8 @@ std::vector<std::string> compiler_flags(const Compiler& compiler, std::string_vi
   if (architecture.empty() ||
       architecture.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.+-_") != architecture.npos) {
     throw std::invalid_argument(
-        fmt::format("'{}' is no architecture of the host's, which are called as the compiler's option -march= "
-                    "calls them: x86-64-v3, armv8.2-a, native",
+        fmt::format("'{}' is not an architecture of the host; write it as in the compiler's option -march=: x86-64-v3, "
+                    "armv8.2-a, native",
                     architecture));
   }
   std::vector<std::string> flags = {fmt::format("-std=c++{}", options.cxx_standard), "-fPIC", "-fvisibility=hidden",

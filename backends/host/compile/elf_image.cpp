@@ -31,7 +31,7 @@ constexpr unsigned own_machine = EM_PPC64;
 #elif defined(__s390x__)
 constexpr unsigned own_machine = EM_S390;
 #else
-#error "the ELF machine number of this processor is not known here"
+#error "the ELF machine number of this processor is unknown"
 #endif
 constexpr unsigned own_class = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr unsigned own_order = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
@@ -60,7 +60,7 @@ cache::CacheKey hash_of(std::span<const std::byte> bytes) {
 template <class T>
 T read(std::span<const std::byte> bytes, std::uint64_t offset, const char* what) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) {
-    throw BadImage(fmt::format("it is cut short: {} should stand at byte {}, and it has {}", what, offset, bytes.size()));
+    throw BadImage(fmt::format("it is truncated: {} should be at byte {}, but it has {} bytes", what, offset, bytes.size()));
   }
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof(T));
@@ -105,21 +105,21 @@ void check_seal(std::span<const std::byte> image) {
   const std::size_t seal_size = hash.bytes.size() + seal_magic.size();
   if (image.size() < seal_size ||
       std::memcmp(&*image.last(seal_magic.size()).begin(), seal_magic.data(), seal_magic.size()) != 0)
-    throw BadImage("the hash at its end is not there: it is cut short, damaged, or made by another release of Weir");
+    throw BadImage("the hash at its end is missing: it is truncated, damaged, or made by another release of Weir");
   std::memcpy(hash.bytes.data(), &*image.last(seal_size).begin(), hash.bytes.size());
-  if (hash_of(image.first(image.size() - seal_size)) != hash) throw BadImage("it is damaged: its hash is another");
+  if (hash_of(image.first(image.size() - seal_size)) != hash) throw BadImage("it is damaged: its hash is wrong");
 }
 
 ElfImage::ElfImage(std::span<const std::byte> bytes) : bytes_(bytes) {
   if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
-    throw BadImage("it is not an ELF file; give the bytes of a shared object that Device::compile made on this backend");
+    throw BadImage("it is not an ELF file; pass the bytes of a shared object that Device::compile made on this backend");
   }
   const auto header = read<Header>(bytes_, 0, "the ELF header");
   if (header.e_machine != own_machine || header.e_ident[EI_CLASS] != own_class || header.e_ident[EI_DATA] != own_order) {
     throw BadImage(
-        fmt::format("it is for {}, and this processor is {}", machine_name(header.e_machine), machine_name(own_machine)));
+        fmt::format("it is for {}, but this processor is {}", machine_name(header.e_machine), machine_name(own_machine)));
   }
-  if (header.e_type != ET_DYN) throw BadImage("it is an ELF file, and not a shared object");
+  if (header.e_type != ET_DYN) throw BadImage("it is an ELF file, but not a shared object");
   if (header.e_phentsize != sizeof(Segment) || header.e_shentsize != sizeof(Section)) {
     throw BadImage("its ELF header is damaged");
   }
@@ -133,7 +133,7 @@ void ElfImage::read_segments() {
     const auto segment = read<Segment>(bytes_, header.e_phoff + i * sizeof(Segment), "a program header");
     if (segment.p_type == PT_LOAD &&
         (segment.p_offset > bytes_.size() || bytes_.size() - segment.p_offset < segment.p_filesz)) {
-      throw BadImage(fmt::format("it is cut short: a segment ends at byte {}, and it has {}",
+      throw BadImage(fmt::format("it is truncated: a segment ends at byte {}, but it has {} bytes",
                                  segment.p_offset + segment.p_filesz, bytes_.size()));
     }
     if (segment.p_type == PT_LOAD) loaded_size_ = std::max<std::size_t>(loaded_size_, segment.p_vaddr + segment.p_memsz);

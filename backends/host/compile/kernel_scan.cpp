@@ -118,8 +118,8 @@ class Scanner {
     if (!is(i + 1, "<") || !is(i + 2, "<") || token(i + 2).begin != token(i).begin + 2 || (i > 0 && is(i - 1, "operator")))
       return;
     throw_at(i,
-             "a launch by <<<…>>>: the source has the kernels alone, and Stream::launch launches them; keep other code in "
-             "a file of its own or behind #ifndef __WEIR_HOST__. Kernels cannot launch kernels here");
+             "a launch with <<<…>>>: the source contains only kernels, which Stream::launch launches; move other code to "
+             "another file, or put it between #ifndef __WEIR_HOST__ and #endif. Kernels cannot launch kernels here");
   }
 
   // Whether the brace opens a namespace or a linkage.
@@ -144,8 +144,8 @@ class Scanner {
     if (!cooperation_ && !member && is_cooperation(word(i))) {
       throw_at(
           i,
-          fmt::format("'{}' needs the feature block_cooperation; ask device.supports(weir::Feature::block_cooperation), and "
-                      "give this device a kernel in which each thread works for itself",
+          fmt::format("'{}' needs the feature block_cooperation; query device.supports(weir::Feature::block_cooperation), "
+                      "and use a kernel with independent threads on this device",
                       word(i)),
           RefusedSource::Reason::needs_cooperation);
     }
@@ -179,7 +179,8 @@ class Scanner {
       of_class = (of_class || is(end, "struct") || is(end, "union") || is(end, "class")) && !is(end, "{");
       end = opens(end) ? after(end) : end + 1;
     }
-    if (!is(end, ";")) throw_at(i, "a __shared__ variable has no initial value: let a thread assign it before a barrier");
+    if (!is(end, ";"))
+      throw_at(i, "a __shared__ variable cannot have an initial value: let a thread assign it before a barrier");
     if (dynamic && !array) {
       throw_at(i, "an extern __shared__ variable is an array without a size: extern __shared__ float data[];");
     }
@@ -221,7 +222,7 @@ class Scanner {
   }
 
   void kernel(std::size_t global) {
-    if (global < body_end_) throw_at(global, "a __global__ function must stand at namespace scope");
+    if (global < body_end_) throw_at(global, "a __global__ function must be at namespace scope");
     ScannedKernel kernel{
         ScannedKernel::Kind::function, "", "", !scopes_.empty() && scopes_.back().c_linkage, "", "", token(global)};
     for (const Scope& scope : scopes_) kernel.scope += scope.name;
@@ -251,17 +252,17 @@ class Scanner {
       }
       i = opens(i) ? after(i) : i + 1;
     }
-    if (name == 0 || token(open).match <= open) throw_at(global, "__global__ belongs to a function, and none follows");
+    if (name == 0 || token(open).match <= open) throw_at(global, "__global__ must precede a function");
     kernel.at = token(name);
     std::size_t end = after(open);
     while (end < count() && !is(end, "{") && !is(end, ";")) ++end;
-    if (end == count()) throw_at(global, "__global__ belongs to a function, and none follows");
+    if (end == count()) throw_at(global, "__global__ must precede a function");
     if (kernel.kind == ScannedKernel::Kind::instance) {
       std::size_t first = name;  // `vllm::attention<float>`, outside of its namespace
       while (first > 1 && is(first - 1, "::") && is_identifier(first - 2)) first -= 2;
       kernel.name = text_of(first, open);
       if (open == name + 1) {
-        throw_at(name, fmt::format("the instance of '{0}' is not named; write its arguments: {0}<float>(…)", kernel.name));
+        throw_at(name, fmt::format("the instance of '{0}' needs its template arguments: {0}<float>(…)", kernel.name));
       }
       blank(declaration_, end);  // the kernel's record instantiates it
       if (!is_extern) scan_.kernels.push_back(std::move(kernel));

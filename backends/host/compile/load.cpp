@@ -80,13 +80,14 @@ void check_image(const ElfImage& image) {
     const bool other_revision = std::any_of(image.variables().begin(), image.variables().end(), [](const auto& variable) {
       return variable.name.starts_with(module_symbol_stem);
     });
-    throw BadImage(other_revision ? "another release of Weir made it; compile its source again"
-                                  : "it is a shared object, and not one that Device::compile made");
+    throw BadImage(other_revision ? "it was made by another release of Weir; compile its source again"
+                                  : "it is a shared object that Device::compile did not make");
   }
   if (const auto* const features = image.find(features_symbol)) {
     const std::string missing = missing_features(image.string(*features));
     if (!missing.empty()) {
-      throw BadImage("it was compiled for a processor with" + missing + ", which this one lacks; compile its source here");
+      throw BadImage("it was compiled for a processor with" + missing +
+                     ", which this processor lacks; compile its source on this machine");
     }
   }
 }
@@ -160,7 +161,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
     throw Error(Errc::backend_failure, "Device::load_module", device.describe(), failure.what());
   } catch (const std::runtime_error& refusal) {
     throw Error(Errc::invalid_image, "Device::load_module", device.describe(),
-                fmt::format("the loader does not take the image: {}", refusal.what()));
+                fmt::format("the image cannot be loaded: {}", refusal.what()));
   }
 }
 

@@ -25,8 +25,7 @@ void check_nesting(const char* operation, const std::string& object, const Graph
   if (inner.depth < max_depth) return;
   throw Error(Errc::invalid_argument, operation, object,
               "the graph has " + std::to_string(inner.depth) +
-                  " levels of graphs in it, and more cannot be run; capture the "
-                  "work of some in one graph");
+                  " levels of nested graphs, which is the limit; capture the work of several levels in one graph");
 }
 
 std::uint32_t GraphData::add(NodeKind kind, Work work, std::vector<std::uint32_t> after) {

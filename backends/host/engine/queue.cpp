@@ -73,7 +73,7 @@ Queue& Queue::from_handle(Engine& engine, void* handle) {
   auto* const queue = static_cast<Queue*>(handle);
   if (!live.queues.contains(queue)) {
     throw Error(Errc::invalid_argument, "Device::wrap_stream", engine.device().describe(),
-                "the handle is no stream of this backend; give one that native_handle or release_handle returned");
+                "the handle is not a stream of this backend; pass one that native_handle or release_handle returned");
   }
   if (&queue->engine_ != &engine) {
     throw Error(Errc::wrong_device, "Device::wrap_stream", engine.device().describe(),

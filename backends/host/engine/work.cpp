@@ -134,7 +134,7 @@ void call_host_function(HostFunction& function, Queue& queue) noexcept {
   } catch (const std::exception& e) {
     keep_thrown(queue, "a host function threw", e.what());
   } catch (...) {
-    keep_thrown(queue, "a host function threw", "what is no std::exception");
+    keep_thrown(queue, "a host function threw", "an object that is not a std::exception");
   }
 }
 
@@ -244,10 +244,10 @@ Progress WorkRun::run_fill(const Fill& fill) {
 void check_cooperative(const char* operation, const std::string& object, const Kernel& kernel, const LaunchConfig& config) {
   const std::uint64_t blocks = std::uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   if (!config.cooperative || blocks <= most_cooperative_blocks) return;
-  throw Error(
-      Errc::invalid_argument, operation, object,
-      fmt::format("kernel '{}': a cooperative launch of {} blocks; each has a thread of its own here, and there can be {}",
-                  kernel.name(), blocks, most_cooperative_blocks));
+  throw Error(Errc::invalid_argument, operation, object,
+              fmt::format("kernel '{}': a cooperative launch of {} blocks is too large; each block has its own thread here, "
+                          "and the limit is {}",
+                          kernel.name(), blocks, most_cooperative_blocks));
 }
 
 Progress WorkRun::run_launch(const Launch& launch) {
@@ -299,13 +299,13 @@ void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
   run(as_compiled);
   const std::string difference = check.difference(argument_addresses_, kernel.parameters());
   if (difference.empty()) return;
-  keep_fault(
-      *queue_,
-      {Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
-       "WEIR_HOST_CHECK: " + difference +
-           "; either threads race, or add floating-point numbers in any order, or it is an error of Weir: report it"});
+  keep_fault(*queue_,
+             {Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
+              "WEIR_HOST_CHECK: " + difference +
+                  "; either threads race, or floating-point numbers are added in a varying order, or it is an error of "
+                  "Weir: report it"});
 } catch (const std::bad_alloc& e) {
-  keep_thrown(*queue_, "a launch was not checked, or not run", e.what(), Errc::out_of_memory);
+  keep_thrown(*queue_, "a launch was not checked or not run", e.what(), Errc::out_of_memory);
 }
 
 /// Stores the error of a stuck block for the stream's next synchronize. The other blocks of the launch still run.

@@ -88,17 +88,17 @@ namespace {
 /// Describes how the shapes of two graphs differ; empty if they are equal.
 std::string difference_of(const GraphData& now, const GraphData& then) {
   if (then.nodes.size() != now.nodes.size()) {
-    return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, and this has " +
+    return "the new graph has " + std::to_string(then.nodes.size()) + " nodes, but this graph has " +
            std::to_string(now.nodes.size());
   }
   for (std::size_t i = 0; i < then.nodes.size(); ++i) {
     const NodeData& a = now.nodes[i];
     const NodeData& b = then.nodes[i];
     if (a.kind != b.kind) {
-      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kind)) + " in the new graph, and a " +
+      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kind)) + " in the new graph, but a " +
              std::string(to_string(a.kind)) + " in this";
     }
-    if (a.after != b.after) return "node " + std::to_string(i) + " comes after other nodes in the new graph than in this";
+    if (a.after != b.after) return "node " + std::to_string(i) + " depends on other nodes in the new graph than in this one";
     const auto inner_a = nested_graphs(a.work), inner_b = nested_graphs(b.work);
     if (inner_a.size() != inner_b.size()) return "node " + std::to_string(i) + " has another number of bodies";
     for (std::size_t j = 0; j < inner_a.size(); ++j) {
@@ -119,7 +119,8 @@ void HostGraphExec::do_update(const Graph& graph) {
   Ptr<GraphData> fresh = static_cast<const HostGraph&>(graph).data()->copy();
   Ptr<Executable> executable = make_ptr<Executable>(*fresh);
   std::lock_guard lock(mutex_);
-  if (!fresh->memory.empty() || !data_->memory.empty()) throw_update_failed("a graph that allocates memory keeps its own");
+  if (!fresh->memory.empty() || !data_->memory.empty())
+    throw_update_failed("a graph that allocates memory cannot be updated, because it keeps its memory");
   if (const std::string difference = difference_of(*data_, *fresh); !difference.empty()) throw_update_failed(difference);
   // Launches that are already enqueued keep the executable that they were enqueued with.
   executable_.swap(executable);
@@ -140,7 +141,7 @@ void change_node(NodeData& node, const NodeChange& change, const GraphChanges& c
       if (change.count > node.captured_bytes) {
         throw Error(Errc::graph_update_failed, "GraphExec::apply", exec.describe(),
                     "node " + std::to_string(change.node.index) + " was captured as a copy of " +
-                        std::to_string(node.captured_bytes) + " bytes, and the change is one of " +
+                        std::to_string(node.captured_bytes) + " bytes, but the change is a copy of " +
                         std::to_string(change.count) + "; capture the largest copy; nothing was changed");
       }
       node.work = contiguous_copy(change.destination, change.source, change.count);

@@ -126,10 +126,9 @@ std::unique_ptr<FiberStacks> FiberStackPool::borrow(std::uint32_t fibers, bool m
         }
         if (borrowed_ == 0 || !may_wait) throw;
         if (given_back_.wait_for(lock, std::chrono::minutes(1)) == std::cv_status::timeout) {
-          support::log(
-              support::LogLevel::warn,
-              "blocks of a kernel have waited for a minute for stacks that others have; if those wait for these, they "
-              "wait for ever: launch smaller blocks, or raise vm.max_map_count");
+          support::log(support::LogLevel::warn,
+                       "blocks of a kernel have waited for a minute for stacks that other blocks use; if those blocks wait "
+                       "for these, this is a deadlock: launch smaller blocks, or raise vm.max_map_count");
         }
         continue;
       }

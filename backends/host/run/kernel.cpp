@@ -90,7 +90,7 @@ int warp_size() {
   if (size == "32") return 32;
   if (size == "64") return 64;
   throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, size), "",
-              "a warp has 32 or 64 threads here; give one of the two numbers, or unset it");
+              "a warp has 32 or 64 threads here; set it to 32 or 64, or unset it");
 }
 
 Error fault_error(const HostKernel& kernel, const KernelFault& fault) {
@@ -98,20 +98,21 @@ Error fault_error(const HostKernel& kernel, const KernelFault& fault) {
   std::string cause;
   const std::string object = fmt::format("kernel '{}' on {}", kernel.name(), kernel.device().describe());
   if (fault.function == std::string_view("sync of a grid_group") && fault.expected == 0) {
-    cause = "blocks can wait for each other in a cooperative launch alone; give LaunchConfig{.cooperative = true}";
+    cause = "blocks can wait for each other only in a cooperative launch; use LaunchConfig{.cooperative = true}";
   } else if (fault.function == std::string_view("sync of a grid_group") && fault.thread == whole_grid) {
-    cause = fmt::format("{} of the {} blocks reach {}, and the others have returned; let all blocks reach it", fault.here,
+    cause = fmt::format("{} of the {} blocks reach {}, but the others have returned; all blocks must reach it", fault.here,
                         fault.expected, fault.function);
   } else if (fault.expected != 0) {
     cause = fmt::format(
-        "{} of the {} threads of {} that have not returned reach {}, and the others do not; let all of them reach it, or "
+        "{} of the {} threads of {} that have not returned reach {}, but the others do not; all of them must reach it, or "
         "return before it",
         fault.here, fault.expected, block, fault.function);
   } else if (fault.missing_lanes != 0) {
-    cause = fmt::format("thread {} of {} calls {} for lanes that do not call it (0x{:x}); name in the mask those that do",
-                        fault.thread, block, fault.function, fault.missing_lanes);
+    cause = fmt::format(
+        "thread {} of {} calls {} for lanes that do not call it (0x{:x}); the mask must contain only lanes that do",
+        fault.thread, block, fault.function, fault.missing_lanes);
   } else {
-    cause = fmt::format("thread {} of {} calls {} with a mask that does not name its own lane", fault.thread, block,
+    cause = fmt::format("thread {} of {} calls {} with a mask that does not contain its own lane", fault.thread, block,
                         fault.function);
   }
   if (fault.others != nullptr && *fault.others != 0) cause += fmt::format("; others wait in {}", fault.others);
@@ -124,21 +125,21 @@ Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3
       fmt::format("{} of block ({}, {}, {})", crash.thread ? fmt::format("thread {}", *crash.thread) : "a thread", block.x,
                   block.y, block.z);
   if (last_block.x != block.x)
-    who += fmt::format(", or of one behind it up to ({}, {}, {}),", last_block.x, block.y, block.z);
+    who += fmt::format(", or of a later block up to ({}, {}, {}),", last_block.x, block.y, block.z);
   std::string cause;
   switch (crash.cause) {
-    case Cause::address: cause = fmt::format("{} accesses address {}, where it has no memory", who, crash.address); break;
-    case Cause::no_address: cause = fmt::format("{} accesses an address that no memory can have", who); break;
+    case Cause::address: cause = fmt::format("{} accesses address {}, where there is no memory", who, crash.address); break;
+    case Cause::no_address: cause = fmt::format("{} accesses an invalid address", who); break;
     case Cause::alignment:
-      cause = fmt::format("{} accesses address {}, which is misaligned or has lost its memory", who, crash.address);
+      cause = fmt::format("{} accesses address {}, which is misaligned or no longer has memory", who, crash.address);
       break;
-    case Cause::quotient: cause = fmt::format("{} divides an integer by zero, or the least one by -1", who); break;
+    case Cause::quotient: cause = fmt::format("{} divides an integer by zero, or the lowest integer by -1", who); break;
     case Cause::instruction:
       cause = fmt::format("{} executes a trap, or an instruction that this processor lacks", who);
       break;
     case Cause::assertion: cause = fmt::format("the assertion '{}' of {} fails", crash.condition, who); break;
     case Cause::stack:
-      cause = fmt::format("{} needs more than its {}stack; make its local arrays smaller, or its recursion less deep", who,
+      cause = fmt::format("{} needs more than its {}stack; use smaller local arrays, or less recursion", who,
                           crash.thread ? fmt::format("{} KiB of ", fiber_stack_bytes / 1024) : "");
       break;
   }
@@ -151,8 +152,8 @@ Error crash_error(const HostKernel& kernel, const KernelCrash& crash, const Dim3
 
 Error out_of_memory_error(const HostKernel& kernel) {
   return {Errc::out_of_memory, "Stream::launch", fmt::format("kernel '{}' on {}", kernel.name(), kernel.device().describe()),
-          "there was no memory for what the threads of some blocks keep while they wait, and these blocks were not run; "
-          "launch smaller blocks, or raise what limits the process (ulimit -v, vm.max_map_count)"};
+          "memory for the waiting threads of some blocks is exhausted, so these blocks were not run; launch smaller blocks, "
+          "or raise the limits of the process (ulimit -v, vm.max_map_count)"};
 }
 
 }  // namespace weir::host

@@ -60,9 +60,9 @@ bool checks_launches() {
     constexpr const char* variable = "WEIR_HOST_CHECK";
     const auto way = support::environment(variable);
     if (way && *way != "fibers") {
-      throw Error(
-          Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *way), "",
-          "say 'fibers', so that each launch on the host also runs on fibers and the results are compared, or unset it");
+      throw Error(Errc::invalid_environment, fmt::format("reading {}='{}'", variable, *way), "",
+                  "set it to 'fibers', so that each launch on the host also runs on fibers and the results are compared, or "
+                  "unset it");
     }
     return way.has_value();
   }();
@@ -96,10 +96,9 @@ LaunchCheck::LaunchCheck(const HostKernel& kernel, const HostKernel& reference) 
   for (const Saved& saved : saved_) total += saved.size;
   is_possible_ = total <= most_bytes;
   if (!is_possible_) {
-    support::log(support::LogLevel::warn,
-                 fmt::format("WEIR_HOST_CHECK: a launch of '{}' is not checked: {} MiB of memory are allocated, and {} MiB "
-                             "are the most that are compared",
-                             kernel.name(), total >> 20U, most_bytes >> 20U));
+    support::log(support::LogLevel::warn, fmt::format("WEIR_HOST_CHECK: a launch of '{}' is not checked: {} MiB of memory "
+                                                      "are allocated, but at most {} MiB are compared",
+                                                      kernel.name(), total >> 20U, most_bytes >> 20U));
     saved_.clear();
   }
   for (Saved& saved : saved_) saved.before = copy_of(saved.memory, saved.size);
@@ -133,7 +132,7 @@ std::string LaunchCheck::difference(std::span<const void* const> arguments,
       place = fmt::format("the memory of argument {}, byte {}", i, saved.memory + at - pointer);
     }
     const std::size_t size = std::min(sizeof(std::uint32_t), saved.size - at);
-    return fmt::format("{} has {}, and on fibers {}", place, word(saved.memory + at, size), word(expected + at, size));
+    return fmt::format("{} has {}, but on fibers {}", place, word(saved.memory + at, size), word(expected + at, size));
   }
   return {};
 }

@@ -50,7 +50,7 @@ HostModule::~HostModule() {
 std::string HostModule::place_of(const void* instruction) const {
   const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(instruction) - code_.data());
   const std::string line = source_line(image_, offset);
-  return !line.empty() ? line : fmt::format("module + 0x{:x} (CompileOptions::debug tells the line)", offset);
+  return !line.empty() ? line : fmt::format("module + 0x{:x} (with CompileOptions::debug the line is known)", offset);
 }
 
 KernelPtr HostModule::do_kernel(std::string_view name) {
@@ -59,8 +59,10 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
   for (const KernelRecord* const record : kernels()) {
     if (kernels::normalized_name(record->name) == wanted) {
       if (record->run == nullptr) {
-        throw Error(Errc::kernel_not_found, "Module::kernel", device().describe(),
-                    fmt::format("'{}' means several kernels with different parameters; give each a name of its own", name));
+        throw Error(
+            Errc::kernel_not_found, "Module::kernel", device().describe(),
+            fmt::format("'{}' is the name of several kernels with different parameters; use a different name for each",
+                        name));
       }
       auto kernel = make_ptr<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
       if (reference_)
@@ -72,8 +74,7 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
   throw Error(
       Errc::kernel_not_found, "Module::kernel", device().describe(),
       fmt::format("there is no kernel '{}'; the module has {}; a kernel is a __global__ function, or an instance of a "
-                  "template that the source instantiates or CompileOptions::kernels names (KERNELS in "
-                  "weir_add_kernels)",
+                  "template that the source instantiates or CompileOptions::kernels names (KERNELS in weir_add_kernels)",
                   name, names.empty() ? "no kernels at all" : list(names)));
 }
 
@@ -85,8 +86,8 @@ Span<std::byte> HostModule::do_global(std::string_view name) {
     names.emplace_back(variable.name);
   }
   throw Error(Errc::kernel_not_found, "Module::global", device().describe(),
-              names.empty() ? fmt::format("there is no variable '{}': the module has none; a variable is __device__ or "
-                                          "__constant__, and neither static nor const",
+              names.empty() ? fmt::format("there is no variable '{}': the module has none; variables are __device__ or "
+                                          "__constant__, but not static or const",
                                           name)
                             : fmt::format("there is no variable '{}'; the module has {}", name, list(names)));
 }

@@ -94,8 +94,8 @@ StreamPtr HostDevice::do_wrap_stream(void* handle, Ownership ownership, std::sha
   if (ownership == Ownership::adopt) {
     if (!queue.take_from_caller()) {
       throw Error(Errc::invalid_argument, "Device::wrap_stream", describe(),
-                  "the handle has an owner, who would destroy the stream a second time; adopt what release_handle returned, "
-                  "once, or borrow it");
+                  "the handle already has an owner, which would destroy the stream a second time; adopt only a handle from "
+                  "release_handle, once, or borrow it");
     }
     const Ptr<Queue> owned = Ptr<Queue>::attach(&queue);
     try {
@@ -136,8 +136,7 @@ void* HostDevice::do_register_host(void* data, std::size_t bytes) {
   if (end < first || ::msync(reinterpret_cast<void*>(first / page * page), end - first / page * page, MS_ASYNC) != 0) {
     throw Error(Errc::invalid_argument, "Device::register_host", describe(),
                 "the " + std::to_string(bytes) +
-                    " bytes are not all memory of this process; give the address and the size in bytes "
-                    "of memory that exists");
+                    " bytes are not all memory of this process; pass the address and the size of existing memory");
   }
   watch_memory(data, bytes, Watch::registered);
   return data;

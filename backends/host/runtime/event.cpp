@@ -29,12 +29,12 @@ bool HostEvent::do_synchronize_until(std::chrono::steady_clock::time_point deadl
 double HostEvent::do_elapsed_ms_since(const Event& start) const {
   if (!do_is_complete() || !static_cast<const HostEvent&>(start).do_is_complete()) {
     throw Error(Errc::not_ready, "Event::elapsed_since", describe(),
-                "the work before one of the events is not done; synchronize with the later one first");
+                "the work before one of the events is not done; synchronize with the later event first");
   }
   for (const HostEvent* event : {static_cast<const HostEvent*>(&start), this}) {
     if (event->time() == 0) {
       throw Error(Errc::not_recorded, "Event::elapsed_since", event->describe(),
-                  "no launch of the graph that records the event has come to it yet");
+                  "no launch of the graph has recorded the event yet");
     }
   }
   const auto ticks = time() - static_cast<const HostEvent&>(start).time();

@@ -28,7 +28,7 @@ std::size_t rounded(std::size_t bytes) noexcept {
 
 [[noreturn]] void throw_out_of_memory(const Device& device, const char* operation, std::size_t bytes) {
   throw Error(Errc::out_of_memory, operation, device.describe(),
-              std::to_string(bytes) + " bytes are not to be had; the machine has " +
+              std::to_string(bytes) + " bytes cannot be allocated; the machine has " +
                   std::to_string(device.properties().total_memory) + " in all");
 }
 

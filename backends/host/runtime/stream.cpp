@@ -40,7 +40,7 @@ void HostStream::submit(NodeKind kind, Work&& work) {
 
 void HostStream::capture_only(const char* operation, NodeKind kind, Work&& work) {
   if (!Capture::add(*queue_, kind, std::move(work))) {
-    throw Error(Errc::not_capturing, operation, describe(), "the capture has ended meanwhile");
+    throw Error(Errc::not_capturing, operation, describe(), "the capture has ended in the meantime");
   }
 }
 
@@ -152,9 +152,9 @@ void HostStream::check_conditional_body(const char* operation, const GraphData& 
       default: break;
     }
     throw Error(Errc::capture_unsupported, operation, describe(),
-                "the body of a conditional node has a node of kind " + std::string(to_string(node.kind)) +
-                    ", and drivers do not run those there; bodies hold kernels, copies, fills, child graphs and conditional "
-                    "nodes; the capture goes on");
+                "the body of a conditional node contains a node of kind " + std::string(to_string(node.kind)) +
+                    ", which drivers do not support in bodies; bodies can contain kernels, copies, fills, child graphs and "
+                    "conditional nodes; the capture continues");
   }
 }
 

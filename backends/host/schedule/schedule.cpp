@@ -51,9 +51,9 @@ std::unique_ptr<Schedule> Schedule::from_environment() {
   std::unique_ptr<Schedule> schedule(new Schedule(seed));
   if (seed == 0 || depth == 0 || !schedule->order_.read(order)) {
     throw Error(Errc::invalid_environment, fmt::format("reading WEIR_SCHEDULE='{}'", *value), "",
-                fmt::format("it is none of SEED, pct:SEED and pct:SEED:DEPTH; a seed is a whole number from 1 to {}, a "
-                            "depth one from 1 to {}; ',hold=OPERATION,until=OPERATION' may stand behind it, with "
-                            "operations as 'weir race --witness' names them: give such a schedule, or unset it",
+                fmt::format("it is not SEED, pct:SEED or pct:SEED:DEPTH; a seed is a whole number from 1 to {}, a depth "
+                            "from 1 to {}; ',hold=OPERATION,until=OPERATION' may follow, with operations as 'weir race "
+                            "--witness' names them: set it to such a schedule, or unset it",
                             most_seeds, most_depth));
   }
   schedule->by_priority_ = by_priority;
