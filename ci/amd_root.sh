@@ -134,7 +134,7 @@ for name in "${checks[@]}"; do
         printf -- '-- %s\n' "$library"
         # Without a device, the exit status is 1.
         inside env "WEIR_HIP_RUNTIME=${path#"$root"}" "$build/bin/weir" info -v --backend=hip | tee "$work/info-$library.txt" || true
-        check grep -q 'shows no device' "$work/info-$library.txt"
+        check grep -q 'reports no device' "$work/info-$library.txt"
       done
       ;;
     *)

@@ -55,11 +55,10 @@ StreamPtr GpuDevice<Api>::do_wrap_stream(void* handle, Ownership ownership, std:
                 "the handle is a stream of " + backend().name() + ":" + std::to_string(found) + "; wrap it on that device");
   }
   if (found == Api::of_another_context) {
-    throw Error(
-        Errc::invalid_argument, operation, describe(),
-        "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), "
-        "with which Weir's events, memory and kernels do not work; make the stream in the primary context, as the CUDA "
-        "runtime does");
+    throw Error(Errc::invalid_argument, operation, describe(),
+                "the handle is a stream of another context than the device's primary one (cuCtxCreate, or a green context), "
+                "which does not work with Weir's events, memory and kernels; create the stream in the primary context, as "
+                "the CUDA runtime does");
   }
   (void)context();
   return make_ptr<GpuStream<Api>>(*this, native, kind, std::move(keep_alive));
@@ -239,7 +238,7 @@ ModulePtr GpuDevice<Api>::load(const CompiledProgram& program, ModuleContents&& 
     throw Error(
         Api::meaning(result).errc == Errc::out_of_memory ? Errc::out_of_memory : Errc::invalid_image, "Device::load_module",
         describe(),
-        detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver says: " + log),
+        detail + " (this device is " + properties().architecture + ")" + (log.empty() ? "" : "; the driver reports: " + log),
         native_error(api_, result));
   }
   return make_owner(

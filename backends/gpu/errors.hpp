@@ -13,7 +13,7 @@ namespace weir::gpu {
 /// The meaning of a driver's result code: a portable error code, with the cause and the remedy in words.
 struct Meaning {
   Errc errc = Errc::backend_failure;
-  std::string_view detail = "the driver reports an error";
+  std::string_view detail = "the driver reported an error";
 };
 
 template <class Api>

@@ -119,7 +119,8 @@ class GpuEvent final : public EventImpl {
     const auto result = api.EventElapsedTime(&milliseconds, static_cast<const GpuEvent&>(start).native(), native());
     if (result == Api::not_ready) {
       throw Error(Errc::not_ready, "Event::elapsed_since", describe(),
-                  "one of the two events is not complete; synchronize with the later one first", native_error(api, result));
+                  "one of the two events is not complete; synchronize with the later event first",
+                  native_error(api, result));
     }
     check(api, result, "Event::elapsed_since", *this);
     return milliseconds;

@@ -43,8 +43,8 @@ void check_copy(const Api& api, typename Api::Result result, const char* operati
   const bool refused = result != Api::success && Api::meaning(result).errc == Errc::unsupported;
   if (refused) [[unlikely]]
     fail(api, result, operation, object.describe(),
-         "this driver neither clones a graph with conditional nodes or allocations nor takes one as a child graph; capture "
-         "its work again instead");
+         "this driver cannot copy a graph with conditional nodes or allocations, neither as a clone nor as a child graph; "
+         "capture its work again instead");
   check(api, result, operation, object);
 }
 
@@ -230,10 +230,9 @@ class GpuGraph final : public GraphImpl {
  private:
   void check_there(const char* operation) const {
     if (lost_) {
-      throw Error(
-          Errc::capture_invalidated, operation, describe(),
-          "the graph is gone: a capture that continued it failed, and the driver destroyed it with the capture; capture "
-          "it again");
+      throw Error(Errc::capture_invalidated, operation, describe(),
+                  "the graph was destroyed: a capture that continued it failed, and the driver destroyed both; capture the "
+                  "graph again");
     }
   }
   static void destroy(const GpuDevice<Api>& device, Handle handle) noexcept {

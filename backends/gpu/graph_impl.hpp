@@ -43,9 +43,9 @@ std::string GpuGraph<Api>::do_debug_dot() const {
   std::string path = std::string(folder != nullptr && *folder == '/' ? folder : "/tmp") + "/weir-graph-XXXXXX";
   const int file = ::mkstemp(path.data());
   if (file < 0) {
-    throw Error(
-        Errc::backend_failure, operation, describe(),
-        "no temporary file " + path + ": " + std::generic_category().message(errno) + "; set TMPDIR to a writable folder");
+    throw Error(Errc::backend_failure, operation, describe(),
+                "cannot create a temporary file " + path + ": " + std::generic_category().message(errno) +
+                    "; set TMPDIR to a writable folder");
   }
   ::close(file);
   struct Remove {
@@ -170,8 +170,8 @@ GraphExecPtr GpuGraph<Api>::do_instantiate(const InstantiateOptions& options) co
     const auto result = executable->instantiate(graph, contents.has_priorities);
     if (result != Api::success && contents.has_conditions && Api::meaning(result).errc == Errc::unsupported) {
       fail(device_.api(), result, operation, describe(),
-           "this driver makes one executable at a time of a graph with conditional nodes; drop the other one, or capture "
-           "the work once for each");
+           "this driver supports only one executable at a time of a graph with conditional nodes; release the other one, or "
+           "capture the work once for each");
     }
     check(result, operation);
     executable->node_count = contents.node_count;
@@ -220,7 +220,7 @@ void GpuGraphExec<Api>::launch_in_order(GpuStream<Api>& stream) {
     stream.record_plainly(*over, operation);
   } catch (const std::exception& e) {
     // Without an event nothing reports when the launch is over, so wait for it here.
-    support::log(support::LogLevel::error, "while the end of a launch was noted: ", e.what());
+    support::log(support::LogLevel::error, "while the end of a launch was recorded: ", e.what());
     log_failure(api, api.StreamSynchronize(stream.native()), "while a launch was waited for", stream.describe());
   }
   last_launch_ = {std::move(over), stream.native(), by_thread};
@@ -253,13 +253,14 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
   };
   const Shape a = shape_of(now), b = shape_of(then);
   if (a.nodes.size() != b.nodes.size()) {
-    return "the new graph has " + std::to_string(b.nodes.size()) + " nodes, and this has " + std::to_string(a.nodes.size());
+    return "the new graph has " + std::to_string(b.nodes.size()) + " nodes, but this graph has " +
+           std::to_string(a.nodes.size());
   }
   for (std::size_t i = 0; i < a.nodes.size(); ++i) {
     if (a.kinds[i] == NodeKind::allocate || a.kinds[i] == NodeKind::free)
-      return "a graph that allocates memory cannot be updated, since it keeps its memory";
+      return "a graph that allocates memory cannot be updated, because it keeps its memory";
     if (a.kinds[i] != b.kinds[i]) {
-      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kinds[i])) + " in the new graph, and a " +
+      return "node " + std::to_string(i) + " is a " + std::string(to_string(b.kinds[i])) + " in the new graph, but a " +
              std::string(to_string(a.kinds[i])) + " in this";
     }
     if (a.kinds[i] != NodeKind::child_graph) continue;
@@ -270,7 +271,7 @@ std::string difference_of(const GpuDevice<Api>& device, typename Api::GraphHandl
       return "in the graph of node " + std::to_string(i) + ": " + inner;
     }
   }
-  return a.edges == b.edges ? "" : "the nodes depend on others in the new graph than in this";
+  return a.edges == b.edges ? "" : "the nodes depend on other nodes in the new graph than in this one";
 }
 
 /// Updates by instantiating a new executable, for drivers whose own update would change running launches.
@@ -355,8 +356,8 @@ void GpuGraphExec<Api>::do_apply(const GraphChanges& changes) {
                                                       is_kernel ? changes.arguments_of(change) : nullptr);
         if (result != Api::success) [[unlikely]] {
           fail(device_.api(), result, operation, describe(),
-               "the driver refuses change " + std::to_string(done + 1) + " of " + std::to_string(changes.size()) +
-                   ", of node " + std::to_string(index) + "; those before it are in effect");
+               "the driver refused change " + std::to_string(done + 1) + " of " + std::to_string(changes.size()) +
+                   ", of node " + std::to_string(index) + "; the earlier changes are in effect");
         }
         ++done;
         if (is_kernel && exec.kernels[index].get() != change.kernel) {

@@ -36,7 +36,8 @@ void log_current(const Device& device) noexcept {
     } catch (const std::exception& e) {
       support::log(support::LogLevel::error, device.describe() + ": a host function threw: " + e.what());
     } catch (...) {
-      support::log(support::LogLevel::error, device.describe() + ": a host function threw what is no std::exception");
+      support::log(support::LogLevel::error,
+                   device.describe() + ": a host function threw an object that is not a std::exception");
     }
   } catch (const std::exception&) {
     // There is no memory for the log message. The exception itself is already stored.

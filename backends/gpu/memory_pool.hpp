@@ -64,7 +64,8 @@ class NativePool {
       check(device_.api(), device_.api().EventRecord(known->over->handle, stream), "Stream::allocate_async (free)", device_);
     } catch (const std::exception& e) {
       leaks_ = true;
-      support::log(support::LogLevel::error, "a memory pool is leaked, since the end of a free was not noted: ", e.what());
+      support::log(support::LogLevel::error,
+                   "a memory pool is leaked, because the end of a free could not be recorded: ", e.what());
     }
   }
   /// Ensures that the pool is neither destroyed nor reused.

@@ -73,7 +73,7 @@ class GpuKernel final : public KernelImpl {
     if (result != Api::success) {
       fail(device_.api(), result, operation, device_.describe(),
            "kernel '" + name() + "' cannot have " + std::to_string(bytes) +
-               " bytes of dynamic shared memory beside its static " +
+               " bytes of dynamic shared memory in addition to its static " +
                std::to_string(properties_.static_shared_memory_bytes));
     }
     limit_.bytes.store(bytes, std::memory_order_release);
@@ -82,9 +82,9 @@ class GpuKernel final : public KernelImpl {
  protected:
   KernelProperties do_properties() const override {
     if (asked_ != Api::success) {
-      fail(
-          device_.api(), asked_, "Kernel::properties", device_.describe(),
-          "the driver does not tell the attributes of kernel '" + name() + "': " + std::string(Api::meaning(asked_).detail));
+      fail(device_.api(), asked_, "Kernel::properties", device_.describe(),
+           "the driver does not report the attributes of kernel '" + name() +
+               "': " + std::string(Api::meaning(asked_).detail));
     }
     return properties_;
   }
@@ -197,10 +197,9 @@ class GpuModule final : public ModuleImpl {
     }
     throw Error(
         Errc::kernel_not_found, operation, device_.describe(),
-        detail + (is_kernel
-                      ? "; to have it by this name, declare it extern \"C\", or name it where the source is compiled: in "
-                        "CompileOptions::kernels, or behind KERNELS in weir_add_kernels"
-                      : "; a variable is found by its name with its namespaces if it is neither static nor const"));
+        detail + (is_kernel ? "; to find it by this name, declare it extern \"C\", or list it when the source is compiled: "
+                              "in CompileOptions::kernels, or behind KERNELS in weir_add_kernels"
+                            : "; variables are found by their names with namespaces, unless they are static or const"));
   }
 
   typename Api::Result find(typename Api::FunctionHandle& function, const std::string& symbol) const {
@@ -216,8 +215,8 @@ class GpuModule final : public ModuleImpl {
     std::erase_if(meant, [&](const std::string& symbol) { return name_of(symbol) != wanted; });
     if (meant.size() > 1) {
       throw Error(Errc::kernel_not_found, "Module::kernel", device_.describe(),
-                  "'" + std::string(name) + "' means several kernels: " + declaration_of(meant[0]) + ", " +
-                      declaration_of(meant[1]) + "; give each a name of its own");
+                  "'" + std::string(name) + "' is the name of several kernels: " + declaration_of(meant[0]) + ", " +
+                      declaration_of(meant[1]) + "; use a different name for each");
     }
     return meant.empty() ? std::string() : meant[0];
   }

@@ -176,9 +176,7 @@ void NativeStream<Api>::move_records() noexcept {
         move(memory->record_);
       } catch (const std::exception& e) {
         support::log(support::LogLevel::error,
-                     "an event that was recorded on a stream that now captures cannot be waited "
-                     "for meanwhile: ",
-                     e.what());
+                     "events recorded on a stream that now captures cannot be waited for during the capture: ", e.what());
         continue;
       }
     }

@@ -90,7 +90,7 @@ CompilerCalls::CompilerCalls(const char* operation, std::string_view object) {
   const std::lock_guard lock(calls.mutex);
   if (calls.process_ends) {
     throw Error(Errc::compiler_not_found, operation, object,
-                "the process is ending, and the compiler with it; let threads that compile end before main returns");
+                "the process is ending, so the compiler is shut down; threads that compile must end before main returns");
   }
   calls.process = ::getpid();
   if (calls.under_way++ == 0 && calls.ended == 0) std::atexit(&wait_for_calls);
@@ -181,7 +181,7 @@ CompiledProgram compile_cached(const Invocation& invocation, const std::function
                                                                 .header_texts = invocation.headers.texts,
                                                                 .has_own_folders = invocation.has_own_folders});
   if (!unknown.empty()) {
-    support::log(support::LogLevel::info, "'" + name + "' is compiled anew each time: " + unknown);
+    support::log(support::LogLevel::info, "'" + name + "' is compiled again each time: " + unknown);
     return compile();
   }
   cache::KernelCache& kept = kernel_cache(invocation.backend);

@@ -100,8 +100,8 @@ CompiledProgram compile_program(const Functions& rtc, const std::string& prefix,
   for (const std::string& kernel : options.kernels) {
     const char* symbol = nullptr;
     if (const auto found = rtc.GetLoweredName(program.handle, kernel.c_str(), &symbol); found != success) {
-      fail(prefix + "GetLoweredName of " + description + " does not find the kernel '" + kernel + "' (" +
-           rtc.GetErrorString(found) + "); name it in `kernels` with all its arguments, each by its own type");
+      fail(prefix + "GetLoweredName of " + description + " cannot find the kernel '" + kernel + "' (" +
+           rtc.GetErrorString(found) + "); write it in `kernels` with all its arguments, each with its own type");
     }
     made.names.emplace_back(kernel, symbol);
   }

@@ -320,10 +320,9 @@ class GpuStream final : public StreamImpl {
   [[gnu::noinline]] void throw_if_read_early(const void* source) const;
   bool learn_identity() const;
   [[noreturn]] void throw_while_capturing(const char* operation) const {
-    throw Error(
-        Errc::capture_unsupported, operation, describe(),
-        "the stream was capturing when it was wrapped, and the driver does not tell this of a stream that captures; ask "
-        "after the capture has ended; the capture goes on");
+    throw Error(Errc::capture_unsupported, operation, describe(),
+                "the stream was capturing when it was wrapped, and the driver does not report this for a capturing stream; "
+                "query it after the capture has ended; the capture continues");
   }
   GpuEvent<Api>& waited_for() {
     if (auto* const event = waited_for_.load(std::memory_order_acquire)) [[likely]]
@@ -389,9 +388,10 @@ class GpuStream final : public StreamImpl {
       throw_in_conditional_body(operation, what);
   }
   [[noreturn, gnu::cold, gnu::noinline]] void throw_in_conditional_body(const char* operation, const char* what) const {
-    throw Error(Errc::capture_unsupported, operation, describe(),
-                std::string("this captures the body of a conditional node, and drivers do not run ") + what +
-                    " there; bodies hold kernels, copies, fills, child graphs and conditional nodes; the capture goes on");
+    throw Error(
+        Errc::capture_unsupported, operation, describe(),
+        std::string("this captures the body of a conditional node, where drivers do not support ") + what +
+            "; bodies can contain kernels, copies, fills, child graphs and conditional nodes; the capture continues");
   }
   [[gnu::noinline]] void record_in_capture(GpuEvent<Api>& event, const CaptureState& capture) {
     const auto handle = event.native_for_record(true);

@@ -167,7 +167,7 @@ void GpuStream<Api>::add_child(typename Api::GraphHandle graph, const char* oper
   // The graph came from capture_info, or external code captures into it; the driver would recurse without end.
   if (graph == capture.graph) {
     throw Error(Errc::capture_unsupported, operation, describe(),
-                "this is the graph that is being captured, which cannot be a node of itself; the capture goes on");
+                "this is the graph that is being captured, which cannot be a node of itself; the capture continues");
   }
   typename Api::NodeHandle node = nullptr;
   const auto result =
@@ -302,7 +302,7 @@ void GpuStream<Api>::end_body(const char* operation, const GpuStream& outer, typ
   } else if (status == CaptureStatus::invalidated) {
     is_spoiled = !capture.leave_open(native_stream);
     throw Error(Errc::capture_invalidated, operation, outer.describe(),
-                "an error invalidated the capture of the body; the end of the outer capture throws this, too",
+                "an error invalidated the capture of the body; the end of the outer capture will also throw this",
                 asked == Api::success ? NativeError() : native_error(api_, asked));
   }
   bool is_joined = true;

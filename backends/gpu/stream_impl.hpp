@@ -70,9 +70,10 @@ template <class Api>
 void GpuStream<Api>::do_close(bool destroy) {
   if (!destroy) return;
   if (capture_is_anothers_) {
-    throw Error(Errc::capture_wrong_thread, "Stream::close", describe_handle(),
-                "a capture is open on the stream, which only the thread that began it can end; the stream and the capture "
-                "are leaked. End the capture on that thread before the stream goes, or begin it with CaptureMode::relaxed");
+    throw Error(
+        Errc::capture_wrong_thread, "Stream::close", describe_handle(),
+        "a capture is open on the stream, and only the thread that began it can end it; the stream and the capture are "
+        "leaked. End the capture on that thread before the stream is destroyed, or begin it with CaptureMode::relaxed");
   }
   device_.forget_number_of(native());
   if constexpr (Api::remembers_records()) {
@@ -334,11 +335,11 @@ void GpuStream<Api>::launch_otherwise(const GpuKernel<Api>& kernel, LaunchConfig
   kernel.allow_shared_memory(config.shared_memory_bytes);
   if (const char* const reason = capture ? api_.refuses_capture_of(config) : nullptr) {
     throw Error(Errc::capture_unsupported, "Stream::launch", describe(),
-                reason + std::string("; launch it outside the capture; the capture goes on"));
+                reason + std::string("; launch it outside the capture; the capture continues"));
   }
   const Submission submission(*this);
   const bool is_extended = config.programmatic_stream_serialization || config.priority || config.cluster != Dim3();
-  const auto result = is_extended ? api_.launch_with_attributes(kernel.native(), config, native(), arguments)
+  const auto result = is_extended          ? api_.launch_with_attributes(kernel.native(), config, native(), arguments)
                       : config.cooperative ? launch_with(api_.LaunchCooperativeKernel, kernel, config, arguments)
                                            : launch_with(api_.LaunchKernel, kernel, config, arguments, nullptr);
   if (result != Api::success) launch_failed(result, kernel, config);

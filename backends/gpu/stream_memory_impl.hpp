@@ -27,9 +27,8 @@ void GpuStream<Api>::throw_if_read_early(const void* source) const {
     if (kind != NodeKind::host_function) continue;
     throw Error(
         Errc::capture_unsupported, operation, describe(),
-        "the source is pageable memory, which the driver reads when the graph is launched, before the host functions "
-        "that were captured run; copy from pinned memory (MemoryKind::pinned, or Device::register_host); the capture "
-        "goes on");
+        "the source is pageable memory, which the driver reads when the graph is launched, before captured host functions "
+        "run; copy from pinned memory (MemoryKind::pinned, or Device::register_host); the capture continues");
   }
 }
 
@@ -121,8 +120,8 @@ void GpuStream<Api>::check_memory_operation(Result result, const char* operation
   if (result == Api::success) [[likely]] return;
   fail(api_, result, operation, describe(),
        Api::meaning(result).errc == Errc::invalid_argument
-           ? "the driver refuses the operation; its address must be of memory that the device knows, allocated by Weir or "
-             "registered, and not pageable"
+           ? "the driver refused the operation; its address must be in memory that is allocated through Weir or registered, "
+             "not in pageable memory"
            : Api::meaning(result).detail);
 }
 

@@ -366,9 +366,9 @@ class Api : public Symbols {
   }
   /// Why a capture cannot record this launch; null if it can.
   const char* refuses_capture_of(const LaunchConfig& config) const noexcept {
-    if (config.cluster != Dim3()) return "whether HIP captures launches in clusters is not known";
+    if (config.cluster != Dim3()) return "it is unknown whether HIP captures launches in clusters";
     return config.cooperative && has(Workaround::refuse_cooperative_capture)
-               ? "this driver does not capture cooperative launches, but carries them out at once"
+               ? "this driver cannot capture a cooperative launch, but would run it immediately"
                : nullptr;
   }
 

@@ -17,11 +17,11 @@ std::string why_no_device(const char* node) {
     const int error = errno;
     if (error == ENOENT) {
       return std::string(node) +
-             " is missing: the kernel's amdgpu driver is not loaded, or, in a container, its devices were not "
-             "passed on (--device=/dev/kfd --device=/dev/dri)";
+             " is missing: the kernel driver amdgpu is not loaded, or its devices were not passed to the container "
+             "(--device=/dev/kfd --device=/dev/dri)";
     }
-    return std::string(node) + " may not be opened (" + std::generic_category().message(error) +
-           "): let the user be in the groups 'render' and 'video'";
+    return std::string(node) + " cannot be opened (" + std::generic_category().message(error) +
+           "): add the user to the groups 'render' and 'video'";
   }
   ::close(file);
   std::string set;
@@ -30,8 +30,8 @@ std::string why_no_device(const char* node) {
     if (const auto value = support::environment(name)) set += (set.empty() ? "" : ", ") + (name + ("=" + *value));
   }
   return set.empty() ? std::string(node) +
-                           " can be opened, so the kernel's driver is there: see whether rocminfo lists a GPU, and "
-                           "whether this release of ROCm supports it"
+                           " can be opened, so the kernel driver is loaded: check whether rocminfo lists a GPU, and whether "
+                           "this release of ROCm supports it"
                      : "devices may be hidden: " + set;
 }
 

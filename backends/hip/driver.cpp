@@ -81,9 +81,9 @@ detail::Library open_library(PluginContext* context) {
   }
   if (library) return std::move(*library);
   throw Error(Errc::driver_not_found, operation, "",
-              "no runtime library: " + detail::list_attempts(attempts) + "; " +
-                  (chosen ? std::string(variable) + " names it; correct or unset that variable"
-                          : "install ROCm's HIP runtime (Debian: libamdhip64-7), or name its file in WEIR_HIP_RUNTIME"));
+              "no runtime library was found: " + detail::list_attempts(attempts) + "; " +
+                  (chosen ? std::string(variable) + " contains this name; correct or unset the variable"
+                          : "install ROCm's HIP runtime (Debian: libamdhip64-7), or set WEIR_HIP_RUNTIME to its file"));
 }
 
 int release_of(int version) { return version / 10000000 * 100 + version / 100000 % 100; }
@@ -165,15 +165,15 @@ const Api& Api::load(PluginContext& context) {
   const hipError_t told = api->RuntimeGetVersion ? api->RuntimeGetVersion(&api->version_) : hipSuccess;
   if (told != hipSuccess) {
     throw Error(Errc::driver_failed, operation, library.path(),
-                "the runtime does not tell its version: " + std::string(meaning(told).detail), NativeError{told, "", ""});
+                "the runtime does not report its version: " + std::string(meaning(told).detail), NativeError{told, "", ""});
   }
   api->release_ = release_of(api->version_);
   if (api->RuntimeGetVersion && api->release_ < oldest_release)
     throw Error(Errc::driver_too_old, operation, library.path(), too_old(api->version_text()));
   if (!missing.empty()) {
     throw Error(Errc::driver_too_old, operation, library.path(),
-                (api->RuntimeGetVersion ? "it says that it is HIP " + api->version_text() + ", and lacks "
-                                        : std::string("it is no HIP runtime: it lacks ")) +
+                (api->RuntimeGetVersion ? "it reports that it is HIP " + api->version_text() + ", and lacks "
+                                        : std::string("it is not a HIP runtime: it lacks ")) +
                     missing + ", which ROCm has since 6.2 or before; install ROCm's own HIP runtime");
   }
   for (std::size_t i = 0; i < workaround_count; ++i) {
@@ -200,7 +200,7 @@ const Api& Api::load(PluginContext& context) {
     api->describe_features(features);
     context.would_have(std::move(features));
     throw Error(Errc::no_device, operation, library.path(),
-                "HIP " + api->version_text() + " shows no device; " + why_no_device("/dev/kfd"),
+                "HIP " + api->version_text() + " reports no device; " + why_no_device("/dev/kfd"),
                 result != hipSuccess ? gpu::native_error(*api, result) : NativeError{});
   }
   api->device_count_ = count;

@@ -20,62 +20,62 @@ std::string_view Api::error_text(Result result) const noexcept {
 gpu::Meaning Api::meaning(Result result) noexcept {
   switch (static_cast<int>(result)) {
     case hipErrorInvalidValue:
-      return {Errc::invalid_argument, "the runtime refuses an argument: an address or a size that is not of this device's "
-                                      "memory, or a shape that it does not run"};
-    case hipErrorInvalidConfiguration: return {Errc::invalid_argument, "the device does not run that shape of launch"};
+      return {Errc::invalid_argument,
+              "the runtime refused an argument: an address or a size outside this device's memory, or a shape that it "
+              "cannot run"};
+    case hipErrorInvalidConfiguration: return {Errc::invalid_argument, "the device cannot run this shape of launch"};
     case hipErrorOutOfMemory:
-      return {Errc::out_of_memory,
-              "there is not enough memory; free some, ask for less, or see what else runs on the device"};
+      return {Errc::out_of_memory, "memory is exhausted; free some, allocate less, or check what else runs on the device"};
     case hipErrorNotInitialized:
       return {Errc::backend_failure, "the runtime has not started: it found no device, or no driver"};
-    case hipErrorDeinitialized:
-      return {Errc::backend_failure, "the runtime has shut down, as it does when the process ends"};
+    case hipErrorDeinitialized: return {Errc::backend_failure, "the runtime has shut down, because the process is ending"};
     case hipErrorNoDevice:
-    case hipErrorInvalidDevice: return {Errc::no_device, "the runtime shows no such device"};
+    case hipErrorInvalidDevice: return {Errc::no_device, "the runtime reports no such device"};
     case hipErrorInsufficientDriver:
-      return {Errc::driver_failed, "the kernel's amdgpu driver is older than the runtime needs; update it"};
+      return {Errc::driver_failed, "the kernel driver amdgpu is too old for the runtime; update it"};
     case hipErrorInvalidImage:
     case hipErrorInvalidKernelFile:
     case hipErrorInvalidSource:
     case hipErrorFileNotFound:
     case hipErrorSharedObjectSymbolNotFound:
     case hipErrorSharedObjectInitFailed:
-      return {Errc::invalid_image, "the image is not device code; give a code object or a bundle of them: HIP knows no PTX"};
+      return {Errc::invalid_image,
+              "the image is not device code; pass a code object or a bundle of code objects (HIP does not support PTX)"};
     case hipErrorInvalidDeviceFunction:
     case hipErrorNoBinaryForGpu:
-      return {Errc::invalid_image,
-              "the image holds no code for this device; build it for the device's architecture, xnack and "
-              "sramecc included"};
-    case hipErrorNotFound: return {Errc::kernel_not_found, "there is nothing of that name"};
+      return {
+          Errc::invalid_image,
+          "the image contains no code for this device; build it for the device's architecture, including xnack and sramecc"};
+    case hipErrorNotFound: return {Errc::kernel_not_found, "nothing has that name"};
     case hipErrorNotSupported:
       return {Errc::unsupported, "this device, or this release of HIP, does not support the operation"};
     case hipErrorLaunchOutOfResources:
-      return {Errc::invalid_argument, "the launch needs more registers or memory than a block has; use smaller blocks"};
+      return {Errc::invalid_argument, "the launch needs more registers or memory than a block can have; use smaller blocks"};
     case hipErrorCooperativeLaunchTooLarge:
       return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
                                       "Kernel::max_active_blocks"};
     case invalid_cluster_size:
       return {Errc::invalid_argument,
-              "the device does not run the kernel's clusters in that shape; use a grid that is a multiple of the cluster"};
+              "the device cannot run the kernel's clusters in that shape; use a grid that is a multiple of the cluster"};
     case hipErrorPeerAccessUnsupported:
-      return {Errc::unsupported, "the two devices cannot address each other's memory"};
-    case hipErrorHostMemoryAlreadyRegistered: return {Errc::invalid_argument, "part of the memory is pinned already"};
+      return {Errc::unsupported, "the two devices cannot access each other's memory"};
+    case hipErrorHostMemoryAlreadyRegistered: return {Errc::invalid_argument, "part of the memory is already pinned"};
     case hipErrorHostMemoryNotRegistered: return {Errc::invalid_argument, "the memory is not pinned"};
     case hipErrorInvalidHandle:
-      return {Errc::backend_failure, "a handle is not of a living object, or is another device's"};
+      return {Errc::backend_failure, "a handle does not belong to an existing object, or belongs to another device"};
     case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
     case hipErrorStreamCaptureUnsupported:
       return {Errc::capture_unsupported,
-              "an open capture forbids the call, and the runtime may have invalidated it; end that capture first"};
+              "an open capture forbids the call, and the runtime may have invalidated the capture; end that capture first"};
     case hipErrorStreamCaptureInvalidated:
       return {Errc::capture_invalidated,
-              "an earlier error invalidated the capture; it is over now, and its streams are usable"};
+              "an earlier error invalidated the capture; it has now ended, and its streams are usable"};
     case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};
     case hipErrorStreamCaptureUnmatched: return {Errc::capture_unmatched, "another stream began the capture"};
     case hipErrorStreamCaptureUnjoined:
       return {Errc::capture_unjoined,
-              "a stream that was drawn into the capture did work there and was not waited for; let the "
-              "stream that began the capture wait for it before the end"};
+              "a stream that joined the capture has work that was not waited for; make the stream that began the capture "
+              "wait for it before the end"};
     case hipErrorStreamCaptureIsolation:
       return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
     case hipErrorStreamCaptureImplicit:
@@ -83,7 +83,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case hipErrorCapturedEvent: return {Errc::captured_event, "the event was last recorded in a capture"};
     case hipErrorStreamCaptureWrongThread: return {Errc::capture_wrong_thread, "another thread began the capture"};
     case hipErrorIllegalState:
-      return {Errc::backend_failure, "the object is not in a state for this: a stream that captures, or does not"};
+      return {Errc::backend_failure, "the object is in the wrong state, such as a stream that captures or does not capture"};
     case stream_detached:
       return {Errc::backend_failure, "the execution context that the stream belongs to was destroyed by other code"};
     case hipErrorGraphExecUpdateFailure: return {Errc::graph_update_failed, "the graph cannot be taken over"};
@@ -94,8 +94,9 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case hipErrorECCNotCorrectable:
     case hipErrorRuntimeMemory:
     case hipErrorRuntimeOther:
-      return {Errc::device_fault, "work on the device failed; before ROCm 7.0 the runtime ends the process in its stead; "
-                                  "AMD_LOG_LEVEL=4 shows each call"};
+      return {Errc::device_fault,
+              "work on the device failed (before ROCm 7.0 the runtime ends the process instead); AMD_LOG_LEVEL=4 shows each "
+              "call"};
     default: return {};
   }
 }
@@ -104,15 +105,14 @@ gpu::Meaning Api::meaning_at_launch(Result result) noexcept {
   if (result == hipErrorLaunchFailure) {
     return {
         Errc::invalid_argument,
-        "the runtime does not launch it: a block has more threads than the kernel was compiled for (use smaller blocks, or "
-        "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize tells"};
+        "the runtime refused the launch: a block has more threads than the kernel was compiled for (use smaller blocks, or "
+        "compile it with larger __launch_bounds__), or, from ROCm 7.0 on, earlier work failed, which synchronize reports"};
   }
   return meaning(result);
 }
 
 gpu::Meaning Api::meaning_at_load(Result result) noexcept {
-  if (result == hipErrorLaunchFailure)
-    return {Errc::invalid_image, "the runtime cannot make it ready to run on this device"};
+  if (result == hipErrorLaunchFailure) return {Errc::invalid_image, "the runtime cannot prepare the kernel for this device"};
   return meaning(result);
 }
 

@@ -123,7 +123,7 @@ void Compiler::find(const weir::detail::Library& runtime, int release) {
     description_ =
         "no HIPRTC: " + weir::detail::list_attempts(attempts) +
         (chosen ? "; correct or unset WEIR_HIPRTC"
-                : ", and the runtime has none within it; install HIPRTC of the same ROCm, or name its file in WEIR_HIPRTC");
+                : ", and the runtime does not contain it; install HIPRTC of the same ROCm, or set WEIR_HIPRTC to its file");
     return;
   }
   auto functions = std::make_shared<Functions>();
@@ -131,7 +131,7 @@ void Compiler::find(const weir::detail::Library& runtime, int release) {
 #define WEIR_HIPRTC_FIND(name)                                                                     \
   functions->name = library->find_as<decltype(&::hiprtc##name)>("hiprtc" #name);                   \
   if (functions->name == nullptr) {                                                                \
-    description_ = library->path() + " has no hiprtc" #name "; name another HIPRTC in WEIR_HIPRTC"; \
+    description_ = library->path() + " has no hiprtc" #name "; set WEIR_HIPRTC to another HIPRTC"; \
     return;                                                                                        \
   }
   WEIR_HIPRTC_SYMBOLS(WEIR_HIPRTC_FIND)
@@ -167,17 +167,17 @@ std::string Compiler::refusal(std::string_view architecture) const {
   if (!usable_) return description_;
   if (architecture.find("-generic") != std::string_view::npos) {
     return "'" + std::string(architecture) +
-           "' is a target of several architectures, for which Weir loads images and compiles none; name one architecture";
+           "' is a target for several architectures, for which Weir loads images but does not compile; write one "
+           "architecture";
   }
   if (!is_well_formed(architecture)) {
-    return "'" + std::string(architecture) +
-           "' is no architecture of AMD's, which are written gfx90a, or gfx90a:xnack- with features";
+    return "'" + std::string(architecture) + "' is not an architecture of AMD; write gfx90a, or gfx90a:xnack- with features";
   }
   const std::string base(architecture.substr(0, architecture.find(':')));
   if (architectures_.empty() || std::find(architectures_.begin(), architectures_.end(), base) != architectures_.end())
     return {};
-  return description_ + " does not compile for " + base +
-         "; install a ROCm that knows it, or name another HIPRTC in WEIR_HIPRTC";
+  return description_ + " cannot compile for " + base +
+         "; install a ROCm that supports it, or set WEIR_HIPRTC to another HIPRTC";
 }
 
 gpu::CompiledProgram Compiler::compile(const std::string& architecture, std::string_view source,
@@ -190,7 +190,7 @@ gpu::CompiledProgram Compiler::compile(const std::string& architecture, std::str
   for (const std::string& option : options.extra) {
     if (names_a_target(option)) {
       throw Error(Errc::invalid_argument, operation, object,
-                  "the option '" + option + "' names a target, which is the device's own; take it out");
+                  "the option '" + option + "' sets a target, but the target is the device itself; remove the option");
     }
   }
 

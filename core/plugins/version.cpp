@@ -32,7 +32,8 @@ std::string library_file() {
         version_text(version), revision, WEIR_VERSION_STRING, weir::interface_revision);
   } else {
     cause = fmt::format(
-        "the program was built with '{}', but the library with '{}'; build both with the same C++ library, the same options for "
+        "the program was built with '{}', but the library with '{}'; build both with the same C++ library, the same options "
+        "for "
         "it (_GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI) and the same release of Weir",
         fingerprint, weir::abi());
   }

@@ -413,7 +413,7 @@ TEST_CASE(
   // Nobody can tell when the free is over.
   const std::vector<std::string> steps{"stream", "pool", "pool-async", "drop-async", "drop-pool"};
   const Outcome unknown = tell("trace=1 fail=cuEventRecord:1:2", steps);
-  CHECK(unknown.complains("a memory pool is leaked, since the end of a free was not noted"));
+  CHECK(unknown.complains("a memory pool is leaked, because the end of a free could not be recorded"));
   CHECK(calls(unknown, "cuMemPoolDestroy") == 0);
 }
 
@@ -524,7 +524,7 @@ TEST_CASE("cuda graphs: a second executable of a graph with a condition is refus
                          {"stream", "allocate", "graph-with-a-condition", "instantiate", "instantiate"});
   CHECK_SAYS(o, "graph-with-a-condition: ok\ninstantiate: ok\n");
   CHECK_SAYS(o, "instantiate: unsupported");
-  CHECK_SAYS(o, "one executable at a time of a graph with conditional nodes; drop the other one");
+  CHECK_SAYS(o, "one executable at a time of a graph with conditional nodes; release the other one");
 }
 
 TEST_CASE("cuda graphs: a capture is asked with room for the data of its edges, which other code may have added") {
@@ -595,12 +595,12 @@ TEST_CASE("cuda errors: each code that a program can meet says what happened, an
     CAPTURE(code);
     const Outcome o = tell("fail=cuStreamQuery:1:" + std::to_string(code), {"stream", "query"});
     INFO(o.output);
-    CHECK_FALSE(o.says("the driver reports an error"));
+    CHECK_FALSE(o.says("the driver reported an error"));
     CHECK(o.count("a scripted failure") == 1);
   }
   CHECK_SAYS(tell("fail=cuStreamQuery:1:800", {"stream", "query"}), "query: called_from_host_function");
   CHECK_SAYS(tell("fail=cuStreamQuery:1:998", {"stream", "query"}),
-             "the driver reports an error [CUDA_ERROR_SCRIPTED (998): a scripted failure]");
+             "the driver reported an error [CUDA_ERROR_SCRIPTED (998): a scripted failure]");
 }
 
 TEST_CASE("cuda errors: an unavailable kernel is named") {

@@ -24,7 +24,7 @@ TEST_CASE("hip loading: a runtime library that is not there is named, with the l
   const Outcome o = tell("6.2", "", {"info", "open"}, {{"WEIR_HIP_RUNTIME", "/nonexistent/libamdhip64.so.6"}});
   CHECK_SAYS(o, "state: driver_not_found");
   CHECK_SAYS(o, "/nonexistent/libamdhip64.so.6: cannot open shared object file");
-  CHECK_SAYS(o, "WEIR_HIP_RUNTIME names it; correct or unset that variable");
+  CHECK_SAYS(o, "WEIR_HIP_RUNTIME contains this name; correct or unset the variable");
   CHECK_SAYS(o, "open: driver_not_found");
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("hip loading: releases before ROCm 6.2 are refused, by their version a
 TEST_CASE("hip loading T10: without a device, whatever code says so") {
   const Outcome counted = tell("6.2", "devices=0 trace=1", {"info", "open"});
   CHECK_SAYS(counted, "state: no_device");
-  CHECK_SAYS(counted, "HIP 6.2.21153 shows no device; /dev/kfd");
+  CHECK_SAYS(counted, "HIP 6.2.21153 reports no device; /dev/kfd");
   CHECK_SAYS(counted, "open: no_device | hipErrorScripted");
   for (const char* const code : {"100", "101", "3", "35"}) {
     CAPTURE(code);
@@ -213,7 +213,7 @@ TEST_CASE("hip calls T3: a cooperative launch, which would run at once, is refus
     CAPTURE(release);
     const Outcome o = tell(release, "trace=1", {"stream", "begin-capture", "cooperative", "end-capture", "cooperative"});
     CHECK_SAYS(o, "cooperative: capture_unsupported |  | Stream::launch on hip:0");
-    CHECK_SAYS(o, "this driver does not capture cooperative launches");
+    CHECK_SAYS(o, "this driver cannot capture a cooperative launch");
     CHECK_SAYS(o, "end-capture: ok\ncooperative: ok");
     CHECK(calls(o, "hipModuleLaunchCooperativeKernel") == 1);
     CHECK(in_order(o, {"hipStreamEndCapture", "hipModuleLaunchCooperativeKernel"}));
@@ -597,14 +597,14 @@ TEST_CASE(
     "hip errors: the runtime's sentence is no second copy of Weir's, and a runtime that has not started has not shut down") {
   const Outcome o = tell("6.2", "fail=hipMalloc:1:2", {"allocate"});
   INFO(o.output);
-  CHECK(o.count("there is not enough memory") == 1);
+  CHECK(o.count("memory is exhausted") == 1);
   CHECK_FALSE(tell("6.2", "fail=hipGetDeviceCount:0:3", {"open"}).says("shut down"));
 }
 
 TEST_CASE("hip errors: a runtime that does not tell its version is not taken for an old one") {
   const Outcome o = tell("6.2", "fail=hipRuntimeGetVersion:1:1", {"info"});
   CHECK_SAYS(o, "state: driver_failed");
-  CHECK_SAYS(o, "the runtime does not tell its version");
+  CHECK_SAYS(o, "the runtime does not report its version");
 }
 
 TEST_CASE("hip errors: a launch that is refused is no fault of the device, nor is a kernel that cannot be had") {
@@ -614,7 +614,7 @@ TEST_CASE("hip errors: a launch that is refused is no fault of the device, nor i
   CHECK_SAYS(o, "launch: ok");
   const Outcome loading = tell("6.2", "fail=hipModuleGetFunction:1:719", {"module", "kernel"});
   CHECK_SAYS(loading, "kernel: invalid_image");
-  CHECK_SAYS(loading, "kernel 'a_kernel': the runtime cannot make it ready");
+  CHECK_SAYS(loading, "kernel 'a_kernel': the runtime cannot prepare the kernel");
 }
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
@@ -640,7 +640,7 @@ TEST_CASE("hip kernels: one whose properties the runtime does not tell is launch
                          {"stream", "module", "kernel", "launch", "launch-shared", "kernel-properties"});
   CHECK_SAYS(o, "launch: ok\nlaunch-shared: ok\n");
   CHECK_SAYS(o, "kernel-properties: invalid_argument");
-  CHECK_SAYS(o, "does not tell the attributes of kernel 'a_kernel'");
+  CHECK_SAYS(o, "does not report the attributes of kernel 'a_kernel'");
 }
 
 // --- Graphs, devices, identity ------------------------------------------------------------------------------------------

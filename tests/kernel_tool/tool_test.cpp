@@ -230,8 +230,8 @@ TEST_CASE("tool: a code object for AMD, without a GPU") {
   CHECK(content(project.image)
             .find("\x7f"
                   "ELF") != std::string::npos);
-  CHECK(project.make_image("hip gfx9999").complains("does not compile for gfx9999"));
-  CHECK(project.make_image("hip sm_90").complains("'sm_90' is no architecture of AMD's"));
+  CHECK(project.make_image("hip gfx9999").complains("cannot compile for gfx9999"));
+  CHECK(project.make_image("hip sm_90").complains("'sm_90' is not an architecture of AMD"));
   project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
   CHECK(project.make_image("hip gfx90a").complains(project.header.string() + ":2:14: error: "));
 }

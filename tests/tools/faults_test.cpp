@@ -51,7 +51,7 @@ TEST_CASE("faults: compilations, loads and pools fail") {
     const Outcome o = run_with_faults(faults, "compiles_and_loads");
     CAPTURE(o.errors);
     CHECK(o.status == 1);
-    CHECK(o.complains(operation + " on host:0: it fails, because WEIR_FAULTS says '" + faults + "'"));
+    CHECK(o.complains(operation + " on host:0: it fails because of the WEIR_FAULTS rule '" + faults + "'"));
   }
   CHECK(run_with_faults("load_module:2=invalid_image", "compiles_and_loads").status == 0);
 }
