@@ -2,7 +2,8 @@
 #pragma once
 
 // Headers that are precompiled once for all test programs. Files must still include the headers that they need, because a
-// build without precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work.
+// build without precompiled headers (CMAKE_DISABLE_PRECOMPILE_HEADERS) must work. Then only the conformance suite prints the
+// names of enumerators.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,4 +24,5 @@
 #include <thread>
 #include <vector>
 
+#include "tests/enumerators.hpp"
 #include "weir/weir.hpp"

@@ -361,14 +361,3 @@ bool needs_kernels(Device& device) {
 }
 
 }  // namespace conformance
-
-namespace weir {
-namespace {
-doctest::String text(std::string_view s) { return {s.data(), static_cast<unsigned>(s.size())}; }
-}  // namespace
-doctest::String toString(Errc code) { return text(to_string(code)); }
-doctest::String toString(CaptureStatus status) { return text(to_string(status)); }
-doctest::String toString(NodeKind kind) { return text(to_string(kind)); }
-doctest::String toString(MemoryKind kind) { return text(to_string(kind)); }
-doctest::String toString(Support support) { return text(to_string(support)); }
-}  // namespace weir

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/enumerators.hpp"
 #include "weir/weir.hpp"
 
 /// Helpers for the cases of the conformance suite: the device under test, assertions for refused calls, latches that block a
@@ -308,12 +309,3 @@ const Kernels& kernels(Device& device = conformance::device());
 bool needs_kernels(Device& device = conformance::device());
 
 }  // namespace conformance
-
-// How doctest prints values of these types.
-namespace weir {
-doctest::String toString(Errc);
-doctest::String toString(CaptureStatus);
-doctest::String toString(NodeKind);
-doctest::String toString(MemoryKind);
-doctest::String toString(Support);
-}  // namespace weir
