@@ -304,9 +304,9 @@ TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on wo
   }
   const auto launch = [&](const auto& grid) { s->launch(kernels().add, {grid, 1}, board.cell(0), 1U); };
   const Refusal negative = refusal_of([&] { launch(-1); });
-  CHECK_MESSAGE((negative.is(Errc::invalid_argument) && negative.says("an extent of -1")), negative.text);
+  CHECK_MESSAGE((negative.is(Errc::invalid_argument) && negative.says("an extent cannot be -1")), negative.text);
   const Refusal large = refusal_of([&] { launch(std::size_t{1} << 32U); });  // none, were it to lose its upper half
-  CHECK_MESSAGE((large.is(Errc::invalid_argument) && large.says("an extent of 4294967296")), large.text);
+  CHECK_MESSAGE((large.is(Errc::invalid_argument) && large.says("an extent cannot be 4294967296")), large.text);
   board.show(*s, 0);
   s->synchronize();
   CHECK(board[0] == 0);

@@ -217,7 +217,7 @@ TEST_CASE_FIXTURE(
   CHECK(unbound.says("memory 'x' of 32 bytes, memory 'y' of 32 bytes"));
   const Refusal unknown = refusal_of([&] { loaded->bind("z", x); });
   CHECK(unknown.is(Errc::invalid_argument));
-  CHECK(unknown.says("there is 'x', 'y'"));
+  CHECK(unknown.says("its memory: 'x', 'y'"));
   CHECK_REFUSED(Errc::invalid_argument, loaded->bind("x", x.first(7)));
   const auto large = device().allocate<std::uint32_t>(16);
   CHECK_REFUSED(Errc::invalid_argument, loaded->bind("x", large.subspan(1, 8)));
@@ -300,7 +300,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel
   };
   CHECK(refusal_at(copy, {{"x", x}}).says("node 0 (Stream::copy): the destination, 32 bytes at"));
   CHECK(refusal_at(copy, {{"x", x}, {"y", y.first(7)}}).is(Errc::invalid_argument));
-  CHECK(refusal_at(copy, {{"x", x}, {"x", y}}).says("memory 'x' is named twice"));
+  CHECK(refusal_at(copy, {{"x", x}, {"x", y}}).says("memory 'x' is listed twice"));
   CHECK(refusal_at(copy, {{"x", x}, {"part", x.first(2)}, {"y", y}}).says("memory 'part' overlaps other memory"));
   CHECK(refusal_at(copy, {{"", x}, {"y", y}}).is(Errc::invalid_argument));
   if (device().supports(Feature::external_events)) {

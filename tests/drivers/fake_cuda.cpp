@@ -146,14 +146,14 @@ struct Graph {
   std::shared_ptr<Graph> copy() const {
     auto made = std::make_shared<Graph>();
     for (const auto& node : nodes) {
-      made->nodes.push_back(std::make_unique<Node>(
-          Node{node->host, node->child ? node->child->copy() : nullptr, node->allocated, node->freed}));
+      made->nodes.push_back(std::make_unique<Node>(Node{node->host, node->child ? node->child->copy() : nullptr,
+                                                        node->allocated, node->freed, node->is_conditional}));
     }
     return made;
   }
   void run() const {
     for (const auto& node : nodes) {
-      if (node->allocated != 0 || node->freed != 0) continue;
+      if (node->allocated != 0 || node->freed != 0 || node->is_conditional) continue;
       node->child ? node->child->run() : node->host.fn(node->host.userData);
     }
   }
