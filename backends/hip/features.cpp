@@ -121,10 +121,11 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
         if (quirk->releases.until == 0) return features.absent(feature, std::string(quirk->reason));
         since = quirk->releases.until;
       }
+      const char* const has = since == symbol->since ? " has it" : " has the feature";
       return features.absent(feature, std::string(symbol->name) + " is not in " +
                                           library_path_.substr(library_path_.rfind('/') + 1) + " (HIP " + version_text() +
                                           "); " + (later ? "ROCm " : "HIP has it since ") + release_text(since) +
-                                          (later ? " has it" : ", but this build of the runtime does not"));
+                                          (later ? has : ", but this build of the runtime does not"));
     }
     if (needed.number >= 0 && is_off(needed.number)) {
       return features.absent(feature, std::string("this device lacks it: ") + needed.name + " is 0");

@@ -150,7 +150,7 @@ TEST_CASE("hip features: what each release has, with the release that has more")
   CHECK_SAYS(middle, "feature capture_into_graph: native");
   CHECK_SAYS(middle, "feature host_functions: native");
   CHECK_SAYS(middle, "feature memory_operations_in_capture: absent hipStreamBatchMemOp is not in ");
-  CHECK_SAYS(middle, "; ROCm 10.0 has it");  // the release that has the function has the feature not yet
+  CHECK_SAYS(middle, "; ROCm 10.0 has the feature");  // the release that has the function has the feature not yet
   CHECK_SAYS(middle, "feature stream_id: absent hipStreamGetId is not in libamdhip64.so.6 (HIP 6.2.21153); ROCm 7.1 has it");
   CHECK_SAYS(
       middle,
