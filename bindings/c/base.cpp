@@ -79,7 +79,7 @@ weir_result keep_current(const char* function) {
   } catch (const std::exception& exception) {
     return keep_own(WEIR_ERROR_UNKNOWN, Errc::backend_failure, function, exception.what());
   } catch (...) {
-    return keep_own(WEIR_ERROR_UNKNOWN, Errc::backend_failure, function, "an exception that is no std::exception");
+    return keep_own(WEIR_ERROR_UNKNOWN, Errc::backend_failure, function, "an exception that is not a std::exception");
   }
 }
 
@@ -115,12 +115,12 @@ void throw_invalid(std::string why) { throw Refused{Errc::invalid_argument, std:
 void throw_null(const char* name) { throw_invalid(std::string(name) + " is null"); }
 
 void throw_unknown_enumerator(const char* name, unsigned value) {
-  throw_invalid(std::string(name) + " is " + std::to_string(value) + ", which is none of the enumeration's numbers");
+  throw_invalid(std::string(name) + " is " + std::to_string(value) + ", which is not a value of the enumeration");
 }
 
 void check_flags(std::uint32_t flags, std::uint32_t known, const char* name) {
   if ((flags & ~known) != 0)
-    throw_invalid(std::string(name) + " has bits that this library does not know: " + std::to_string(flags & ~known));
+    throw_invalid(std::string(name) + " has bits that this library does not support: " + std::to_string(flags & ~known));
 }
 
 void check_size(std::size_t size, std::size_t first, const char* name) {
@@ -135,7 +135,7 @@ void check_rest(const void* given, std::size_t known, const char* name) {
   std::memcpy(&size, given, sizeof(size));
   if (std::any_of(bytes + known, bytes + size, [](unsigned char byte) { return byte != 0; })) {
     throw Refused{Errc::unsupported, std::string(name) + " has options that this library, Weir " + version() +
-                                         ", does not know; use the library that the header came with"};
+                                         ", does not support; use the library that belongs to the header"};
   }
 }
 

@@ -22,7 +22,7 @@ weir_result weir_feature_parse(const char* name, weir_feature* feature) {
   return call(__func__, [&] {
     auto& result = output(feature, "feature");
     const auto found = weir::parse_feature(text(name, "name"));
-    if (!found) throw_invalid("there is no feature '" + std::string(name) + "'");
+    if (!found) throw_invalid("no feature is named '" + std::string(name) + "'");
     for (std::size_t i = 0; i < weir::feature_count; ++i) {
       if (feature_of(static_cast<weir_feature>(i)) == found) result = static_cast<weir_feature>(i);
     }

@@ -84,7 +84,8 @@ std::vector<Parameter> parameters_of(const Kernel& kernel, const size_t* sizes, 
                                      std::size_t count) {
   const std::span known = kernel.parameters();
   if (sizes == nullptr && !kernel.has_parameter_sizes())
-    throw_invalid("sizes is null, and the driver cannot tell the parameters of kernel '" + kernel.name() + "'; give sizes");
+    throw_invalid("sizes is null, but the driver cannot report the parameters of kernel '" + kernel.name() +
+                  "'; pass sizes");
   if (sizes == nullptr && known.size() != count) {
     throw_invalid("kernel '" + kernel.name() + "' takes " + std::to_string(known.size()) + " arguments, and " +
            std::to_string(count) + " were given");
@@ -201,7 +202,7 @@ weir_result weir_kernel_get_parameter_sizes(const weir_kernel* kernel, size_t ca
     elements(sizes, capacity, "sizes");
     const weir::Kernel& asked = required(kernel, "kernel");
     if (!asked.has_parameter_sizes())
-      throw Refused{weir::Errc::unsupported, "the driver cannot tell a kernel's parameters"};
+      throw Refused{weir::Errc::unsupported, "the driver cannot report a kernel's parameters"};
     for (size_t i = 0; i < std::min(capacity, asked.parameters().size()); ++i) sizes[i] = asked.parameters()[i].size;
     result = asked.parameters().size();
   });

@@ -71,11 +71,11 @@ bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
 void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const BufferObject& buffer,
                 const Parameter& parameter) {
   if (parameter.kind == Kind::number || parameter.kind == Kind::floating)
-    throw_bad_argument(kernel, i, "it is a Buffer, and the parameter is a number");
+    throw_bad_argument(kernel, i, "it is a Buffer, but the parameter is a number");
   if (parameter.type && *parameter.type != buffer.dtype) {
     throw_bad_argument(kernel, i,
-                       std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", and the parameter points to " +
-                           name_of(*parameter.type) + "; Buffer.view() takes the same memory for another type");
+                       std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", but the parameter points to " +
+                           name_of(*parameter.type) + "; Buffer.view() returns the same memory as another type");
   }
   const Device& own = kernel.kernel->device();
   const Device& its = buffer.device();
@@ -137,13 +137,13 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   if (object == Py_None) return slot.set_address(nullptr);
   if (PyLong_CheckExact(object)) {
     if (parameter.kind == Kind::floating)
-      throw_bad_argument(kernel, i, "it is an int, and the parameter a floating-point number");
+      throw_bad_argument(kernel, i, "it is an int, but the parameter is a floating-point number");
     slot.kind = parameter.kind == Kind::pointer ? ParameterKind::address : ParameterKind::unknown;
     if (parameter.kind == Kind::pointer) {
       if (!set_integer(slot, object, 8)) throw_bad_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
       throw_bad_argument(kernel, i,
-                         "an int, and the driver does not tell the parameter's type; give weir.int32(…), or "
+                         "it is an int, and the driver does not report the parameter's type; pass weir.int32(…) or "
                          "numpy.int32(…)");
     } else if (!set_integer(slot, object, parameter.size)) {
       throw_bad_number(kernel, i, ("an integer of " + std::to_string(parameter.size) + " bytes").c_str());
@@ -152,10 +152,10 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   }
   if (PyFloat_CheckExact(object)) {
     if (parameter.kind == Kind::integer || parameter.kind == Kind::pointer)
-      throw_bad_argument(kernel, i, "it is a float, and the parameter is none");
+      throw_bad_argument(kernel, i, "it is a float, but the parameter is not");
     if (parameter.size != 4 && parameter.size != 8)
       throw_bad_argument(kernel, i,
-                         "a float, and the parameter's type is not known; give weir.float32(…), or numpy.float32(…)");
+                         "it is a float, and the parameter's type is not known; pass weir.float32(…) or numpy.float32(…)");
     set_number(slot, object, {TypeCode::floating, static_cast<std::uint8_t>(8 * parameter.size)});
     return;
   }
@@ -177,8 +177,8 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   }
   throw_bad_argument(
       kernel, i,
-      "no kernel takes this: give a weir.Buffer, a number, an address, or an array of a GPU library; memory of "
-      "the host must be copied to a Buffer");
+      "kernels do not accept this type: pass a weir.Buffer, a number, an address, or an array of a GPU library; copy "
+      "host memory to a Buffer");
 }
 
 /// The arguments of one launch. They are on the stack unless there are many.

@@ -57,7 +57,7 @@ std::size_t byte_count(const std::vector<std::int64_t>& shape, DType dtype) {
   std::size_t bytes = dtype.size();
   for (const std::int64_t extent : shape)
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes))
-      throw nb::value_error("shape: the memory's size is no 64-bit number");
+      throw nb::value_error("shape: the size in bytes does not fit into 64 bits");
   return bytes;
 }
 
@@ -136,12 +136,12 @@ void check_copy(const char* operation, const Side& to, const Side& from) {
   }
   if (!to.dtype || to.dtype != from.dtype) {
     throw nb::type_error((std::string(operation) + ": the destination has elements of " + to.name() + ", the source of " +
-                          from.name() + "; convert the source (numpy: astype), or copy bytes: give Buffer.view(weir.uint8)")
+                          from.name() + "; convert the source (numpy: astype), or copy bytes: pass Buffer.view(weir.uint8)")
                              .c_str());
   }
   if (!is_same_shape(to.shape, from.shape)) {
     mismatch("the destination has the shape " + to.extents() + ", the source " + from.extents() +
-             "; give a view of the same shape (numpy: reshape; Buffer.view)");
+             "; pass a view of the same shape (numpy: reshape; Buffer.view)");
   }
 }
 
@@ -289,12 +289,12 @@ BufferObject view(const BufferObject& self, nb::handle dtype, nb::handle shape) 
 
 BufferObject slice(const BufferObject& self, nb::handle index) {
   if (!nb::isinstance<nb::slice>(index))
-    throw nb::type_error("a buffer has slices of rows, x[10:20], and no elements; x.get() and numpy.asarray(x) have them");
+    throw nb::type_error("a buffer has slices of rows, x[10:20], but no elements; x.get() and numpy.asarray(x) have them");
   const nb::slice range = nb::borrow<nb::slice>(index);
   if (self.shape.empty()) throw nb::index_error("a buffer without dimensions has no slices");
   const auto [start, stop, step, length] = range.compute(static_cast<std::size_t>(self.shape[0]));
   (void)stop;
-  if (step != 1) throw nb::value_error("a buffer has no gaps: the step of a slice is 1");
+  if (step != 1) throw nb::value_error("a buffer is contiguous: the step of a slice must be 1");
   auto shape = self.shape;
   const std::size_t row = self.shape[0] != 0 ? self.size_bytes() / static_cast<std::size_t>(self.shape[0]) : 0;
   shape[0] = static_cast<std::int64_t>(length);

@@ -62,7 +62,7 @@ nb::dict features_of(const Device& device) {
 
 Feature feature_of(const std::string& name) {
   if (const auto feature = parse_feature(name)) return *feature;
-  throw nb::value_error(("there is no feature '" + name + "'; Device.features lists all of them").c_str());
+  throw nb::value_error(("no feature is named '" + name + "'; Device.features lists all features").c_str());
 }
 
 StreamObject create_stream(Device& device, bool nonblocking, nb::handle priority) {

@@ -153,10 +153,11 @@ nb::object to_dlpack(const BufferObject& self, nb::handle stream, nb::handle max
     wanted = {static_cast<DeviceType>(nb::cast<int>(dl_device[0])), nb::cast<std::int32_t>(dl_device[1])};
   const bool is_seen_by_host = self.memory()->host_accessible() || own.type == DeviceType::cpu;
   if (wanted != own && wanted != DLDevice{DeviceType::cpu, 0})
-    throw nb::buffer_error("dl_device: Weir gives a buffer where it is, or to the host; copy it to a Buffer of that device");
+    throw nb::buffer_error(
+        "dl_device: a buffer can be exported on its own device or to the host; copy it to a Buffer of that device");
   const bool must_copy = wanted != own && !is_seen_by_host;
   if (must_copy && !copy.is_none() && !nb::cast<bool>(copy))
-    throw nb::buffer_error("copy=False: the host cannot see this memory without a copy");
+    throw nb::buffer_error("copy=False: the host cannot access this memory without a copy");
   const bool copies = must_copy || (!copy.is_none() && nb::cast<bool>(copy));
   const bool is_versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (self.read_only && !copies && !is_versioned)
@@ -176,10 +177,11 @@ nb::object to_dlpack(const BufferObject& self, nb::handle stream, nb::handle max
 
 nb::object cuda_array_interface(const BufferObject& self) {
   if (self.device().backend().name() != "cuda")
-    throw nb::attribute_error("__cuda_array_interface__: this buffer is of another backend than CUDA's");
+    throw nb::attribute_error("__cuda_array_interface__: this buffer does not belong to the backend cuda");
   const nb::object type = class_of(self.dtype);
   if (self.dtype.code == TypeCode::bfloat)
-    throw nb::attribute_error("__cuda_array_interface__ has no bfloat16; use DLPack, or view the buffer as weir.uint16");
+    throw nb::attribute_error(
+        "__cuda_array_interface__ does not support bfloat16; use DLPack, or view the buffer as weir.uint16");
   nb::dict interface;
   interface["shape"] = nb::tuple(nb::cast(self.shape));
   interface["typestr"] = type.attr("typestr");

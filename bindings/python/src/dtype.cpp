@@ -50,7 +50,7 @@ DType dtype_of(nb::handle object) {
 nb::object class_of(DType type) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].type == type) return nb::borrow(classes[i]);
-  throw nb::buffer_error("Weir has no type for these elements");
+  throw nb::buffer_error("Weir does not support this element type");
 }
 
 const char* name_of(DType type) {

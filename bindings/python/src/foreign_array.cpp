@@ -45,7 +45,7 @@ Location location_of(DLDevice place) {
     case DeviceType::rocm_host: return {device_number("hip", place.ordinal), MemoryKind::pinned};
   }
   throw nb::buffer_error(
-      ("from_dlpack: Weir has no device of DLPack's kind " + std::to_string(static_cast<int>(place.type))).c_str());
+      ("from_dlpack: Weir does not support DLPack's device type " + std::to_string(static_cast<int>(place.type))).c_str());
 }
 
 /// Returns a buffer over memory of `owner`, and keeps `owner` alive as long as the memory is used. `shown`: the object that
@@ -121,7 +121,7 @@ nb::object adopt_tensor(TakenCapsule<Managed>& taken, bool read_only) {
   Managed* const managed = taken.tensor();
   const dlpack::Tensor& tensor = managed->tensor;
   const DType dtype{static_cast<TypeCode>(tensor.code), tensor.bits};
-  if (tensor.lanes != 1) throw nb::buffer_error("from_dlpack: elements of several lanes are no type of Weir's");
+  if (tensor.lanes != 1) throw nb::buffer_error("from_dlpack: Weir does not support elements with several lanes");
   (void)class_of(dtype);
   std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.dimensions);
   check_contiguous(shape, tensor.strides, 1);
@@ -139,7 +139,7 @@ nb::object adopt_capsule(nb::handle capsule) {
   if (const dlpack::Versioned* const managed = taken.tensor()) {
     if (managed->major != 1) {
       throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed->major) +
-                              "; Weir knows version 1, and those before it")
+                              "; Weir supports version 1 and earlier ones")
                                  .c_str());
     }
     return adopt_tensor(taken, (managed->flags & dlpack::Versioned::is_read_only) != 0);
@@ -192,7 +192,7 @@ nb::object adopt_view(nb::handle object, Device* device = nullptr) {
   const auto dtype = type_of_format(view.format);
   if (!dtype || view.itemsize != static_cast<Py_ssize_t>(dtype->size())) {
     throw nb::buffer_error(
-        ("Weir has no type of elements for the format '" + std::string(view.format != nullptr ? view.format : "B") + "'")
+        ("Weir has no element type for the format '" + std::string(view.format != nullptr ? view.format : "B") + "'")
             .c_str());
   }
   const Location location = device != nullptr ? Location{*device, MemoryKind::pinned} : host_location();
@@ -219,7 +219,7 @@ nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
     check_contiguous(shape, strides.data(), static_cast<std::int64_t>(dtype.size()));
   }
   if (interface.contains("mask") && !interface["mask"].is_none())
-    throw nb::buffer_error("from_dlpack: Weir has no masked arrays");
+    throw nb::buffer_error("from_dlpack: Weir does not support masked arrays");
   if (interface.contains("stream") && !interface["stream"].is_none()) {
     const StreamPtr producer = stream_of_number(device, nb::cast<std::uintptr_t>(interface["stream"]));
     const StreamPtr consumer = stream_of(stream, device);
@@ -266,7 +266,7 @@ nb::object from_dlpack(nb::object object, nb::handle stream) {
   }
   if (PyObject_CheckBuffer(object.ptr()) != 0) return adopt_view(object);
   throw nb::type_error(
-      "from_dlpack: this is no array: it has neither __dlpack__ nor __cuda_array_interface__ nor the buffer protocol");
+      "from_dlpack: this is not an array: it has neither __dlpack__ nor __cuda_array_interface__ nor the buffer protocol");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ StreamObject wrap(nb::handle object, nb::handle device) {
   const auto handle = handle_of(object);
   if (!handle) {
     throw nb::type_error(
-        "Stream.wrap: this is no stream: give an integer, or an object with __cuda_stream__, cuda_stream, ptr or handle");
+        "Stream.wrap: this is not a stream: pass an integer, or an object with __cuda_stream__, cuda_stream, ptr or handle");
   }
   Device& on = device.is_none() ? device_of_foreign(object, nullptr) : device_of(device);
   std::shared_ptr<const void> keep = kept(object);
@@ -94,7 +94,7 @@ StreamPtr foreign_stream_of(nb::handle object, Device& device) {
   const auto handle = handle_of(object);
   if (!handle)
     throw nb::type_error(
-        "this is no stream: give a weir.Stream, a stream of another library's, or its handle as an integer");
+        "this is not a stream: pass a weir.Stream, a stream of another library, or its handle as an integer");
   return stream_of_number(device, *handle);
 }
 

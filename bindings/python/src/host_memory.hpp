@@ -23,7 +23,7 @@ class HostMemory {
   HostMemory(nb::handle object, Access access) {
     if (!PyObject_CheckBuffer(object.ptr())) {
       throw nb::type_error(
-          "this has no memory that the host may use: give a weir.Buffer, a numpy array, bytes or their like");
+          "this object has no memory that the host can access: pass a weir.Buffer, a numpy array, bytes or similar");
     }
     const int flags = (access == Access::write ? PyBUF_CONTIG : PyBUF_CONTIG_RO) | PyBUF_FORMAT;
     if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) throw nb::python_error();

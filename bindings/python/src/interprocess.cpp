@@ -16,14 +16,16 @@ nb::bytes bytes_of(const InterprocessHandle& handle) { return nb::bytes(handle.b
 
 InterprocessHandle handle_of(const nb::bytes& descriptor) {
   InterprocessHandle handle;
-  if (descriptor.size() != handle.bytes.size()) throw nb::value_error("ipc_descriptor: this is none; it has 64 bytes");
+  if (descriptor.size() != handle.bytes.size())
+    throw nb::value_error("ipc_descriptor: this is not a descriptor, which has 64 bytes");
   std::memcpy(handle.bytes.data(), descriptor.data(), handle.bytes.size());
   return handle;
 }
 
 nb::bytes descriptor_of_buffer(const BufferObject& self) {
   if (self.data() != self.memory()->data())
-    throw nb::value_error("ipc_descriptor: the other process gets the whole memory; ask the buffer that was allocated");
+    throw nb::value_error(
+        "ipc_descriptor: a descriptor shares the whole allocation, and this is a part; use the buffer that was allocated");
   return bytes_of(without_gil([&] { return self.device().interprocess_handle(*self.memory()); }));
 }
 

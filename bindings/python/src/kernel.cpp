@@ -233,7 +233,7 @@ const KernelObject& kernel_of(nb::handle argument, Device& device) {
   if (argument.type().is(type_of<KernelObject>())) return held_by<KernelObject>(argument);
   KernelFunction* function = nullptr;
   if (nb::try_cast(argument, function, false) && function != nullptr) return function->on(device);
-  throw nb::type_error("this is no kernel: give what Module.get_kernel returns, or a function with @weir.kernel");
+  throw nb::type_error("this is not a kernel: pass what Module.get_kernel returns, or a function with @weir.kernel");
 }
 
 CompileOptions compile_options(const nb::kwargs& options) {
@@ -259,7 +259,7 @@ CompileOptions compile_options(const nb::kwargs& options) {
     else if (name == "name_expressions")
       all.kernels = texts_of(value);
     else
-      throw nb::type_error(("compile: there is no option '" + name +
+      throw nb::type_error(("compile: no option is named '" + name +
                             "'; there are name, define_macro, include_path, std, "
                             "use_fast_math, debug, options, headers and name_expressions")
                                .c_str());

@@ -66,7 +66,7 @@ bool fits(double value, double least_infinite) { return !std::isfinite(value) ||
 bool store_number(void* to, nb::handle number, DType type) {
   switch (type.code) {
     case TypeCode::boolean: {
-      if (PyUnicode_Check(number.ptr()) || PyBytes_Check(number.ptr())) throw nb::type_error("a text is no bool");
+      if (PyUnicode_Check(number.ptr()) || PyBytes_Check(number.ptr())) throw nb::type_error("a string is not a bool");
       const int truth = PyObject_IsTrue(number.ptr());
       if (truth < 0) throw nb::python_error();
       store(to, static_cast<std::uint8_t>(truth));

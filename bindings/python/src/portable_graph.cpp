@@ -101,7 +101,7 @@ PortableObject load_graph(Device& device, nb::handle source) {
 void bind(PortableObject& self, const std::string& name, nb::handle target, nb::args args) {
   const BufferObject* buffer = nullptr;
   if (nb::try_cast(target, buffer, false) && buffer != nullptr) {
-    if (args.size() != 0) throw nb::type_error("bind: arguments are for a function, and this is a Buffer");
+    if (args.size() != 0) throw nb::type_error("bind: a Buffer takes no further arguments; only functions do");
     self.locked(
         [&] { self.graph->bind(name, Span<std::byte>(static_cast<std::byte*>(buffer->data()), buffer->size_bytes())); });
     self.bound[name.c_str()] = keeper_of(target);
@@ -156,8 +156,8 @@ void record_name(const Stream& stream, const std::string& name, const std::share
   }
   if (name.empty() || former == call || former->is_same(*call)) return;
   throw nb::value_error(("launch_host_func: in this portable capture the name '" + name +
-                         "' stands for another function, or for one with arguments, already; functions travel by their "
-                         "names, so give one: name=…")
+                         "' already stands for another function or other arguments; a saved graph finds functions by their "
+                         "names, so pass a different one: name=…")
                             .c_str());
 }
 

@@ -16,7 +16,7 @@ namespace {
 template <class F>
 auto with_value(nb::handle_t<BufferObject> object, F&& function) {
   const BufferObject& buffer = nb::cast<const BufferObject&>(object);
-  if (buffer.size() == 0) throw nb::value_error("the buffer has no element");
+  if (buffer.size() == 0) throw nb::value_error("the buffer has no elements");
   if (buffer.dtype == DType{TypeCode::unsigned_integer, 32}) return function(static_cast<std::uint32_t*>(buffer.data()));
   if (buffer.dtype == DType{TypeCode::unsigned_integer, 64}) return function(static_cast<std::uint64_t*>(buffer.data()));
   throw nb::type_error("a value is the first element of a Buffer of uint32 or uint64");

@@ -75,7 +75,7 @@ inline bool wait_with_signals(const Event& event, Seconds timeout) {
 template <class Waitable, class Late>
 void wait_for(Waitable& object, std::optional<double> timeout, Late&& late) {
   check_may_wait("sync");
-  if (timeout && std::isnan(*timeout)) throw nb::value_error("timeout: NaN is no time");
+  if (timeout && std::isnan(*timeout)) throw nb::value_error("timeout: NaN is not a time");
   const Seconds longest(timeout.value_or(std::numeric_limits<double>::infinity()));
   if (waits_with_signals() ? wait_with_signals(object, longest) : without_gil([&] {
         if (timeout) return object.synchronize_for(longest);

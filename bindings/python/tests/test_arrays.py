@@ -120,7 +120,7 @@ def test_what_no_buffer_can_be_is_refused():
         weir.from_dlpack(numbers.T)
     with pytest.raises(BufferError):
         weir.from_dlpack(np.array(["text"]))
-    with pytest.raises(TypeError, match="no array"):
+    with pytest.raises(TypeError, match="not an array"):
         weir.from_dlpack(3)
     assert weir.from_dlpack(numbers[:1]).shape == (1, 4)
     assert weir.from_dlpack(np.empty((0, 3))).shape == (0, 3)
@@ -216,7 +216,7 @@ def test_elements_without_a_type_are_refused(device):
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     ctypes.c_uint8.from_address(pointer(capsule, b"dltensor") + 20).value = 10  # the tensor's type: float8_e4m3fn
-    with pytest.raises(BufferError, match="no type"):
+    with pytest.raises(BufferError, match="does not support this element type"):
         weir.from_dlpack(capsule)
 
 
@@ -305,7 +305,7 @@ def test_kernels_take_arrays_that_have_dlpack_alone(versioned, device):
     stream.sync()
     assert memory.tolist() == [0, 42]
     wait_until(lambda: sys.getrefcount(memory) == before)
-    with pytest.raises(TypeError, match="no kernel takes this"):
+    with pytest.raises(TypeError, match="do not accept this type"):
         weir.launch(stream, weir.LaunchConfig(1, 1), set, memory)
 
 

@@ -60,9 +60,9 @@ def test_null_is_the_default_stream(device):
 
 def test_what_is_no_stream(device):
     for nothing in ("stream", True, Stand(), device):
-        with pytest.raises(TypeError, match="no stream"):
+        with pytest.raises(TypeError, match="not a stream"):
             weir.Stream.wrap(nothing, device)
-    with pytest.raises(TypeError, match="no stream"):
+    with pytest.raises(TypeError, match="not a stream"):
         device.create_stream().wait("stream")
 
 
