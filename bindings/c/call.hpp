@@ -16,7 +16,7 @@
 #include "weir/fwd.hpp"
 #include "weir/ptr.hpp"
 
-/// Functions with which the C functions are written: they convert exceptions to results, handles to objects, and arguments
+/// Functions for writing the C functions: they convert exceptions to results, handles to objects, and arguments
 /// to C++ types.
 namespace weir::c {
 
@@ -153,8 +153,8 @@ E enumerator(C value, E last, const char* name) {
 /// Throws if `flags` has a bit that is not in `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, const char* name);
 
-/// The size that a structure had in its first release: the minimum of `struct_size`. Specialized for structures to which
-/// fields were added.
+/// The size that a structure had in its first release: the minimum of `struct_size`. Specialized for structures that got
+/// more fields.
 template <class S>
 inline constexpr std::size_t first_size = sizeof(S);
 template <>

@@ -19,7 +19,7 @@
 /// Reads a file that other users cannot have changed.
 namespace weir::detail {
 
-/// Reads a file from which code will be loaded. Calls `fail(code, cause)`, which must throw, unless it is a regular file of
+/// Reads a file whose code will be loaded. Calls `fail(code, cause)`, which must throw, unless it is a regular file of
 /// at most `limit` bytes that only this user or root can write. `what`: the kind of the file for the error ("a graph").
 template <class Fail>
 std::vector<std::byte> read_private_file(const std::string& file, std::uint64_t limit, const char* what,

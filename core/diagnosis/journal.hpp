@@ -63,7 +63,7 @@ class Journal final : public Tool {
   const std::size_t length_;
   std::mutex mutex_;  // guards the members below; never held during a driver call
   std::map<StreamKey, Ring> rings_;
-  /// For each event, the stream on which it was recorded last, and its name at that time. Never erased: events are reused,
+  /// For each event, the stream that recorded it last, and its name at that time. Never erased: events are reused,
   /// so there are few.
   std::unordered_map<const Event*, std::pair<StreamKey, std::string>> recorded_on_;
 };

@@ -19,7 +19,7 @@ struct ImageCompilation;
 /// Finds, checks and loads plugins.
 namespace weir::detail {
 
-/// The absolute folders in which Weir searches plugins, in this order and without repetitions:
+/// The absolute folders where Weir searches plugins, in this order and without repetitions:
 ///
 ///   1. the folders in `plugin_path` (the value of WEIR_PLUGIN_PATH), separated by colons;
 ///   2. the library's folder, which contains the plugins in a build tree;

@@ -59,7 +59,7 @@ std::string take_string(Bytes& bytes) {
   return text;
 }
 
-// Searches a segment of notes for Weir's note and stores it in `found`. Returns false if there is none.
+// Searches a segment of notes for Weir's note and stores it in `found`. Returns false if the note is missing.
 bool find_note(Bytes notes, std::size_t alignment, PluginNote& found) {
   const auto padded = [alignment](std::uint64_t size) { return (size + alignment - 1) / alignment * alignment; };
   while (notes.size() >= sizeof(NoteHeader)) {

@@ -9,7 +9,7 @@
 #include "weir/plugin/module.hpp"
 #include "weir/plugin/stream.hpp"
 
-/// `impl(x)`: casts a public object to the `…Impl` class from which backends derive. Only the `…Impl` classes can
+/// `impl(x)`: casts a public object to the `…Impl` class that backends derive from. Only the `…Impl` classes can
 /// construct the public classes, so the casts are valid for every object.
 namespace weir::detail {
 

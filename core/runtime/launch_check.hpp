@@ -14,7 +14,7 @@
 namespace weir::detail {
 
 inline bool within(const Dim3& d, const Dim3& max) noexcept {
-  // Unsigned, so an extent of 0 becomes too large and is rejected, too.
+  // Unsigned, so an extent of 0 becomes too large and is also rejected.
   return d.x - 1 < max.x && d.y - 1 < max.y && d.z - 1 < max.z;
 }
 
@@ -35,7 +35,7 @@ struct ParameterMatch {
     __builtin_memcpy(&bits, &parameter, sizeof(bits));
     return bits;
   }
-  /// The bits of a `Parameter` that `of` compares. Of the kind it compares only the bits for integers and floating-point
+  /// The bits of a `Parameter` that `of` compares. It compares only the kind's bits for integers and floating-point
   /// numbers: `ParameterKind::address` has the bit for integers.
   static std::uint64_t mask(bool has_sizes, bool has_kinds) noexcept {
     const auto number = static_cast<unsigned>(ParameterKind::integer) | static_cast<unsigned>(ParameterKind::floating);

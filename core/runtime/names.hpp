@@ -23,7 +23,7 @@ void begin(const Stream& stream) noexcept;
 void set(const Event& event, std::string_view name);
 void set(const Allocation& memory, std::string_view name);
 
-/// The name of an object; empty if it has none.
+/// The name of an object, or empty.
 std::string of(const StreamKey& stream);  // the newest name that any object has set for this native stream
 std::string of(const Stream& stream);     // only the name that this object has set
 std::string of(const Event& event);

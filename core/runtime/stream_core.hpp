@@ -57,7 +57,7 @@ struct StreamCore {
   /// The key that identifies the native stream. Several `Stream` objects may have the same one.
   static StreamKey key(const Stream& stream) noexcept { return {stream.device_, stream.handle_, impl(stream).thread_}; }
 
-  /// Whether the stream belongs to a partition. Of the owned streams, only these keep an object alive: their partition.
+  /// Whether the stream belongs to a partition. They are the only owned streams that keep an object alive: their partition.
   static bool is_of_partition(const Stream& stream) noexcept {
     return stream.kind_ == StreamKind::owned && impl(stream).keep_alive_ != nullptr;
   }

@@ -94,8 +94,8 @@ void CapturedOperations::settle(const Topology& topology) {
     }
   };
   for (std::uint32_t i = 0; i < operations.size(); ++i) {
-    // An operation may have added a chain of several nodes. Walk from its last node back to the nodes on which the operation
-    // depends.
+    // An operation may have added a chain of several nodes. Walk from its last node back to the nodes that the operation
+    // depends on.
     for (std::uint32_t node = operations[i].node;;) {
       if (node >= owners.size() || owners[node] != no_one) {
         foreign(node);

@@ -28,7 +28,7 @@ struct CapturedOperation {
 
   OperationKind kind{};
   const char* name = "";             ///< the name of the function that was called
-  std::vector<std::uint32_t> after;  ///< the nodes on which the operation depends, sorted
+  std::vector<std::uint32_t> after;  ///< the nodes that the operation depends on, sorted
   std::uint32_t node = 0;            ///< the last node that the operation has added
   KernelPtr kernel;
   LaunchConfig config;

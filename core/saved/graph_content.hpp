@@ -23,7 +23,7 @@ namespace weir::detail {
 struct GraphStep : WorkStep {
   bool is_awaited = false;  // whether the step's node number is needed later: another step than the next one depends on it,
                             // or no step does
-  Range after;              // the steps on which this one depends: a range of GraphContent::after
+  Range after;              // the steps that this one depends on: a range of GraphContent::after
   std::string function;
   std::uint32_t allocation = 0;  // the index of the allocation that the step makes or frees
   ConditionalKind conditional{};

@@ -24,7 +24,7 @@ namespace weir {
 /// called. Does not block. Throws `stream_closed`, and `capture_unsupported` if the stream is capturing. Any thread, except
 /// inside a host function.
 ///
-/// The thread sleeps while no function is pending. Otherwise it polls the driver: continuously for 200 us, then at intervals
+/// The thread sleeps until a function is pending. Otherwise it polls the driver: continuously for 200 us, then at intervals
 /// of 1/256 of the time waited so far, and at least twice a millisecond. Polling invalidates no capture.
 WEIR_API void when_done(StreamRef stream, UniqueFunction<void(std::exception_ptr)> function);
 /// Calls `function` once all work before the last record of `event` is done; otherwise like the overload for a stream. Keeps

@@ -43,10 +43,10 @@ struct CaptureOptions {
 /// The result of `Stream::capture_info`.
 struct CaptureInfo {
   CaptureStatus status = CaptureStatus::none;
-  /// The capture's id, which is unique for the life of the process; 0 if no capture is active.
+  /// The capture's id, which is unique for the life of the process, or 0 outside of captures.
   std::uint64_t id = 0;
   /// The graph being built. The capture owns it: read it (`topology`, `debug_dot`) before the capture ends, and do not keep
-  /// the pointer. Null if no capture is active, or if the driver does not provide the graph.
+  /// the pointer. Null outside of captures, or if the driver does not provide the graph.
   GraphPtr graph;
 };
 

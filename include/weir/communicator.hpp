@@ -124,7 +124,7 @@ struct LaunchEnvironment {
 /// An `MPI_Comm` of any MPI implementation, stored as bytes, so that this header needs no `mpi.h`.
 struct MpiCommunicator {
   std::uint64_t bits = 0;
-  bool is_world = true;  ///< stands for MPI_COMM_WORLD; `bits` is then unused
+  bool is_world = true;  ///< means MPI_COMM_WORLD; `bits` is then unused
 
   MpiCommunicator() = default;
   /// `communicator`: an `MPI_Comm`.
@@ -203,7 +203,7 @@ class WEIR_API Communicator : public RefCounted {
                                    const CommunicatorOptions& options = {});
   /// Creates a communicator with the ranks of an MPI communicator. All its ranks must call this, each with its own device.
   /// On NVIDIA and AMD devices MPI only distributes the id, and NCCL or RCCL run the operations; with `library` "mpi", and
-  /// on host devices, MPI runs them. Uses the MPI library that the process has loaded; if there is none, opens the one that
+  /// on host devices, MPI runs them. Uses the MPI library that the process has loaded, or else opens the one that
   /// WEIR_MPI names, or a usual one, and initializes it. A program that initializes MPI itself must request
   /// MPI_THREAD_MULTIPLE; otherwise throws `unsupported`. Weir uses a duplicate of `communicator`. Throws `invalid_argument`
   /// for MPI_COMM_NULL. MPI_Finalize must come after the last use. If several threads call this with the same MPI

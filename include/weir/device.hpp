@@ -181,7 +181,7 @@ class WEIR_API Device {
   /// The device's default pool. Other code in the process also uses it. Feature `memory_pools`.
   /// (cudaDeviceGetDefaultMemPool)
   MemoryPoolPtr default_memory_pool();
-  /// Returns a handle with which another process can open `allocation`, which must be device memory from `allocate`. This
+  /// Returns a handle that lets another process open `allocation`, which must be device memory from `allocate`. This
   /// process must keep the memory alive while the other one uses it. Feature `interprocess_memory`. (cudaIpcGetMemHandle)
   [[nodiscard]] InterprocessHandle interprocess_handle(const Allocation& allocation) const;
   /// Opens an allocation of `bytes` bytes of another process by its handle. Feature `interprocess_memory`.

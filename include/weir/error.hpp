@@ -34,7 +34,7 @@ enum class Errc : int {
   capture_isolation,         ///< captured work would depend on work outside the capture
   capture_implicit,          ///< the legacy default stream would be ordered against a capture
   captured_event,            ///< the event was last recorded in a capture, so it never completes by itself
-  capture_wrong_thread,      ///< another thread began the capture, in a mode in which only that thread may end it
+  capture_wrong_thread,      ///< another thread began the capture, and in its mode only that thread may end it
   not_capturing,             ///< the call needs an open capture
   already_capturing,         ///< the stream is capturing already
   // Events.

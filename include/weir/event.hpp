@@ -60,7 +60,7 @@ class WEIR_API Event : public RefCounted {
   /// resolution of about half a microsecond. Checks in this order, and throws: `wrong_device`, `timing_disabled`,
   /// `not_recorded`, `captured_event`, `not_ready`. (cudaEventElapsedTime)
   [[nodiscard]] std::chrono::duration<double, std::milli> elapsed_since(EventRef start) const;
-  /// Returns a handle with which another process can open this event. The event must have been created with
+  /// Returns a handle that lets another process open this event. The event must have been created with
   /// `EventOptions::interprocess`. (cudaIpcGetEventHandle)
   [[nodiscard]] InterprocessHandle interprocess_handle() const;
 

@@ -91,7 +91,7 @@ WEIR_API std::span<const Feature> all_features() noexcept;
 WEIR_API std::string_view to_string(Feature) noexcept;
 /// A short description of the feature.
 WEIR_API std::string_view description(Feature) noexcept;
-/// Returns the feature of that name; nullopt if there is none.
+/// Returns the feature of that name, or nullopt.
 WEIR_API std::optional<Feature> parse_feature(std::string_view name) noexcept;
 
 /// How a device supports a feature. `emulated`: Weir produces the same observable result by other means.
@@ -109,7 +109,7 @@ struct FeatureState {
 /// change.
 class WEIR_API FeatureTable {
  public:
-  /// Creates a table in which all features are absent.
+  /// Creates a table without features: all are absent.
   FeatureTable();
 
   /// Sets a feature's support. Throws `invalid_argument` for a value that is not a feature.

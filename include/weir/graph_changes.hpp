@@ -23,7 +23,7 @@
 /// `GraphChanges`: a list of new parameters for nodes of an executable graph, for `GraphExec::apply`.
 namespace weir {
 
-/// One change in a `GraphChanges`, in the form in which backends and tools receive it.
+/// One change in a `GraphChanges`, in the form that backends and tools receive.
 struct NodeChange {
   /// The kind of the change.
   enum class Kind : std::uint8_t { kernel, copy, fill, enable, disable };
@@ -41,7 +41,7 @@ struct NodeChange {
   std::size_t count = 0;  ///< number of elements
   void* destination = nullptr;
   const void* source = nullptr;
-  // The range of this change in `GraphChanges::accesses_`; empty if no tool is loaded.
+  // The range of this change in `GraphChanges::accesses_`; empty without tools.
   std::uint32_t first_access = 0, access_count = 0;
 };
 
@@ -52,7 +52,7 @@ struct NodeChange {
 class WEIR_API GraphChanges {
  public:
   /// Makes the node launch `kernel` with this shape and these arguments, like `Stream::launch`. The node keeps the launch
-  /// attributes with which it was captured; `config` must not set any.
+  /// attributes of its capture; `config` must not set any.
   template <class... Args>
   void launch(GraphNode node, KernelRef kernel, const LaunchConfig& config, const Args&... args) {
     (detail::explain_kernel_argument<Args>(), ...);
@@ -131,7 +131,7 @@ class WEIR_API GraphChanges {
     change.node = node;
     return change;
   }
-  /// The unit in which arguments are stored. An argument occupies one or more whole slots, so it is always aligned.
+  /// The unit of storage for arguments. An argument occupies one or more whole slots, so it is always aligned.
   struct alignas(std::max_align_t) Slot {
     std::byte bytes[alignof(std::max_align_t)];
   };

@@ -34,13 +34,13 @@ class WEIR_API KernelBundle {
 
   /// The name of the source file: "blur.cu".
   std::string_view name() const noexcept { return name_; }
-  /// The bundle's images, in the order in which they are stored.
+  /// The bundle's images, in stored order.
   std::vector<Image> images() const { return images_; }
   /// The source; nullopt if the bundle does not contain it.
   std::optional<std::string_view> source() const noexcept { return source_; }
   /// The headers that belong to the source: the names used in `#include`, and their texts.
   std::vector<std::pair<std::string_view, std::string_view>> headers() const { return headers_; }
-  /// The options with which the source must be compiled for a device of `backend`, including the headers.
+  /// The options for compiling the source for a device of `backend`, including the headers.
   CompileOptions options(std::string_view backend) const;
   /// All bytes of the bundle.
   std::span<const std::byte> bytes() const noexcept { return bytes_; }

@@ -84,7 +84,7 @@ class WEIR_API Allocation final : public RefCounted {
   Device* device_ = nullptr;
   Stream* stream_ = nullptr;          // kept alive by this object (as a dependent); or this object is in the stream's list
                                       // of deferred frees
-  std::uint64_t capture_id_ = 0;      // the capture in which it was allocated, or 0
+  std::uint64_t capture_id_ = 0;      // the capture that allocated it, or 0
   MemoryKind kind_ = MemoryKind::device;
   std::atomic<bool> is_named_ = false;
   MemoryDeleter deleter_;             // frees memory that Weir did not allocate; otherwise empty
@@ -244,7 +244,7 @@ class WEIR_API HostRegistration final : public RefCounted {
   void* device_pointer_;
 };
 
-/// A handle with which another process can open an allocation or an event. It consists of plain bytes, which can be sent by
+/// A handle that lets another process open an allocation or an event. It consists of plain bytes, which can be sent by
 /// any means.
 struct InterprocessHandle {
   std::array<std::byte, 64> bytes{};

@@ -146,14 +146,15 @@ class WEIR_API Module : public RefCounted {
   /// are known to differ from the kernel's (see `TypedKernel`). This call is slow, so keep the result. (cuModuleGetFunction)
   template <class Signature>
   TypedKernel<Signature> kernel(std::string_view name);
-  /// Returns the kernel of that name, for a program that knows the kernel's parameters only at run time. Launches check only
-  /// the number and the sizes of the arguments. They do not detect, for example, an `int*` that is passed for a `float*`.
+  /// Returns the kernel of that name, for a program that finds out the kernel's parameters only at run time. Launches check
+  /// only the number and the sizes of the arguments. They do not detect, for example, an `int*` that is passed for a
+  /// `float*`.
   KernelPtr untyped_kernel(std::string_view name);
   /// The memory of a `__device__` or `__constant__` variable. `name`: "scale", or with its namespaces "image::scale". Throws
   /// `kernel_not_found`. (cuModuleGetGlobal)
   Span<std::byte> global(std::string_view name);
-  /// The bytes of a `KernelBundle` from which other devices can load the same kernels: the bundle from which this module was
-  /// loaded, or a bundle that contains the source from which it was compiled. Empty for a module that was loaded from an
+  /// The bytes of a `KernelBundle` that gives other devices the same kernels: the bundle of this module, or a bundle that
+  /// contains its source. Empty for a module that was loaded from an
   /// image, or compiled with include directories. Valid as long as the module.
   std::span<const std::byte> bundle() const noexcept { return bundle_; }
 

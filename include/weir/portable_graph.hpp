@@ -79,7 +79,7 @@ struct PortableMemory {
   std::size_t alignment = 1;  ///< the required alignment in bytes, at most 256
   MemoryKind kind{};
   MemoryRole role{};
-  void* data = nullptr;  ///< the bound or allocated memory; null if there is none yet
+  void* data = nullptr;  ///< the bound or allocated memory, or null
 };
 
 /// A graph that was loaded from a file, with its kernels loaded on a device. Bind its memory and host functions by name,
@@ -95,7 +95,7 @@ class WEIR_API PortableGraph : public RefCounted {
  public:
   /// The device that the kernels are loaded on.
   Device& device() const noexcept;
-  /// The backend and the architecture on which the graph was captured: "cuda sm_90".
+  /// The backend and the architecture that captured the graph: "cuda sm_90".
   const std::string& captured_on() const noexcept;
   /// The graph's named memory, in the order of the arguments of `Graph::save`.
   std::vector<PortableMemory> memory() const;

@@ -34,7 +34,7 @@ class WEIR_API Registry {
     return shared();
   }
 
-  /// The names of Weir's own backends, in the order in which WEIR_BACKEND=auto tries them: cuda, hip, host.
+  /// The names of Weir's own backends, in the order that WEIR_BACKEND=auto tries them: cuda, hip, host.
   static std::span<const std::string_view> known_names() noexcept;
 
   /// Opens a backend, or returns it if it is already open. Throws `backend_unknown` for an unknown name; if the backend is

@@ -226,13 +226,13 @@ class WEIR_API Stream : public RefCounted {
   // --- Capture ----------------------------------------------------------------------------------------------------
 
   /// Begins a capture: work submitted to this stream becomes part of a graph instead of running. Another stream that waits
-  /// for this stream, or for an event recorded in the capture, joins the capture: its later work is captured, too. The
+  /// for this stream, or for an event recorded in the capture, joins the capture: its later work is also captured. The
   /// capture lasts until `end_capture`, or until the stream object that began it is closed or destroyed. Throws
   /// `already_capturing`; `capture_unsupported` for the legacy default stream. May block while another thread is in
   /// `Device::synchronize`: see there. (cudaStreamBeginCapture)
   ///
-  /// With `CaptureOptions::external`, joins a capture that other code began on this stream, and throws `not_capturing` if
-  /// there is none. Joins can be nested: each needs its own `end_capture`.
+  /// With `CaptureOptions::external`, joins a capture that other code began on this stream, and throws `not_capturing`
+  /// without one. Joins can be nested: each needs its own `end_capture`.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(std::same_as<CaptureMode> auto mode) { begin_capture(CaptureOptions{.mode = mode}); }
   /// Ends the capture and returns its graph; null for a capture that was joined with `CaptureOptions::external`. The capture
@@ -277,7 +277,7 @@ class WEIR_API Stream : public RefCounted {
   /// next operation depends on no node, or on several nodes, which is possible after a wait.
   [[nodiscard]] GraphNode last_captured_node() const;
   /// Makes the stream's next operation depend on exactly these nodes of the graph being captured; without nodes, it depends
-  /// on nothing. Nodes on which no stream depends afterwards need not be joined. Throws `not_capturing`, and
+  /// on nothing. A node that no stream depends on afterwards need not be joined. Throws `not_capturing`, and
   /// `invalid_argument` for a node that does not exist. (cuStreamUpdateCaptureDependencies)
   void set_capture_dependencies(std::span<const GraphNode> nodes);
 

@@ -18,7 +18,7 @@ struct ShakeOptions {
   std::vector<std::string> command;  ///< the program, searched in PATH, and its arguments
 };
 
-/// Runs the program with one value of WEIR_SCHEDULE after another, and reports the values with which it fails. A run that
+/// Runs the program with one value of WEIR_SCHEDULE after another, and reports the values that make it fail. A run that
 /// exceeds the timeout is killed and counts as failed. Returns 0 if no run failed, 1 if at least one did, and 127 or 126 if
 /// the program cannot be run.
 int shake_program(const ShakeOptions& options);

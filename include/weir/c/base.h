@@ -140,7 +140,7 @@ WEIR_C_API void weir_free(void* memory);
 WEIR_C_API uint32_t weir_version(void);
 /// Weir's version as text: "0.1.0". Static text.
 WEIR_C_API const char* weir_version_string(void);
-/// The `WEIR_C_REVISION` with which the library was built. The library supports this revision and all earlier ones.
+/// The library's own `WEIR_C_REVISION`. The library supports this revision and all earlier ones.
 WEIR_C_API uint32_t weir_c_revision(void);
 
 WEIR_C_END

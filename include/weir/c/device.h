@@ -51,7 +51,7 @@ typedef struct weir_backend_versions {
   const char* compiler;      ///< the run-time compiler and its version, or why it is missing
 } weir_backend_versions;
 
-/// The names of Weir's own backends, in the order in which `WEIR_BACKEND=auto` tries them: 0 is "cuda", 1 is "hip", 2 is
+/// The names of Weir's own backends, in the order that `WEIR_BACKEND=auto` tries them: 0 is "cuda", 1 is "hip", 2 is
 /// "host". Null for a larger `index`. Static text.
 WEIR_C_API const char* weir_backend_known_name(size_t index);
 /// Opens a backend, or returns it if it is already open. `name`: "cuda", "hip", "host" or a third party's name. Fails with
@@ -164,8 +164,8 @@ WEIR_C_API weir_result weir_device_disable_peer_access(weir_device* device, cons
 
 // --- Health -------------------------------------------------------------------------------------------------------------
 
-/// Whether the device is usable. `state` is set to `WEIR_SUCCESS`, or to the first error of a poisoned device: a device
-/// whose work failed and on which every call now fails (docs/health.md). `description`, if not null, is set to a text that
+/// Whether the device is usable. `state` is set to `WEIR_SUCCESS`, or to the first error of a poisoned device: its work
+/// failed, and every call on it fails now (docs/health.md). `description`, if not null, is set to a text that
 /// the caller must free: "ok", or the error and the operations that may have caused it, one in each line. Queries the
 /// driver, and invalidates no capture.
 WEIR_C_API weir_result weir_device_health(const weir_device* device, weir_result* state, char** description);

@@ -17,7 +17,7 @@ typedef enum weir_event_flags WEIR_C_ENUM {
   WEIR_EVENT_INTERPROCESS = 4,   ///< can be sent to another process; not with `WEIR_EVENT_TIMING`
 } weir_event_flags;
 
-/// A handle with which another process can open an allocation or an event. It is plain bytes: send them by any means.
+/// A handle that lets another process open an allocation or an event. It is plain bytes: send them by any means.
 typedef struct weir_interprocess_handle {
   uint8_t bytes[64];
 } weir_interprocess_handle;
@@ -67,7 +67,7 @@ WEIR_C_API weir_result weir_event_synchronize_for(const weir_event* event, int64
 /// microsecond). Checks in this order, and fails with `WEIR_ERROR_WRONG_DEVICE`, `…_TIMING_DISABLED`, `…_NOT_RECORDED`,
 /// `…_CAPTURED_EVENT` or `…_NOT_READY`. (cudaEventElapsedTime)
 WEIR_C_API weir_result weir_event_elapsed_time(const weir_event* start, const weir_event* end, double* milliseconds);
-/// Returns a handle with which another process can open the event. The event must have the flag `WEIR_EVENT_INTERPROCESS`.
+/// Returns a handle that lets another process open the event. The event must have the flag `WEIR_EVENT_INTERPROCESS`.
 /// (cudaIpcGetEventHandle)
 WEIR_C_API weir_result weir_event_get_interprocess_handle(const weir_event* event, weir_interprocess_handle* handle);
 /// Opens an event of another process. `event` gets a reference. (cudaIpcOpenEventHandle)

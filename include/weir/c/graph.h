@@ -29,7 +29,7 @@ typedef enum weir_capture_status WEIR_C_ENUM {
 } weir_capture_status;
 
 /// Begins a capture: work submitted to `stream` becomes part of a graph instead of running. Another stream that waits for
-/// the captured work joins the capture: its later work is captured, too. The capture lasts until `weir_stream_end_capture`,
+/// the captured work joins the capture: its later work is also captured. The capture lasts until `weir_stream_end_capture`,
 /// or until the stream is closed. No other thread may submit work to the stream meanwhile. Fails with
 /// `WEIR_ERROR_ALREADY_CAPTURING`; `WEIR_ERROR_CAPTURE_UNSUPPORTED` for the legacy default stream. Feature `graph_capture`.
 /// (cudaStreamBeginCapture)
@@ -80,7 +80,7 @@ WEIR_C_API weir_result weir_stream_capture_if_else(weir_stream* stream, const ui
 WEIR_C_API weir_result weir_stream_capture_switch(weir_stream* stream, const uint32_t* condition, size_t count,
                                                   weir_result (*body)(weir_stream* stream, size_t number, void* user_data),
                                                   void* user_data);
-/// The number of the node that `stream` captured last, on which its next work depends. Numbers are those of
+/// The number of the node that `stream` captured last. Its next work depends on that node. Numbers are those of
 /// `weir_graph_get_nodes`. Fails with `WEIR_ERROR_NOT_CAPTURING`; `WEIR_ERROR_INVALID_ARGUMENT` if the next work depends on
 /// no node, or on several nodes, which is possible after a wait. (cudaStreamGetCaptureInfo)
 WEIR_C_API weir_result weir_stream_last_captured_node(const weir_stream* stream, uint32_t* node);

@@ -62,7 +62,7 @@ WEIR_C_API weir_stream* weir_allocation_stream(const weir_allocation* allocation
 WEIR_C_API bool weir_allocation_host_accessible(const weir_allocation* allocation);
 /// Names the memory for tools. Null or empty removes the name.
 WEIR_C_API weir_result weir_allocation_set_name(weir_allocation* allocation, const char* name);
-/// Returns a handle with which another process can open device memory of `weir_allocation_create`. This process must keep
+/// Returns a handle that lets another process open device memory of `weir_allocation_create`. This process must keep
 /// the memory alive while the other one uses it. Feature `interprocess_memory`. (cudaIpcGetMemHandle)
 WEIR_C_API weir_result weir_allocation_get_interprocess_handle(const weir_allocation* allocation,
                                                                weir_interprocess_handle* handle);

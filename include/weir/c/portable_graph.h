@@ -66,7 +66,7 @@ WEIR_C_API weir_portable_graph* weir_portable_graph_retain(weir_portable_graph* 
 WEIR_C_API void weir_portable_graph_release(weir_portable_graph* graph);
 /// The device that the graph's kernels are loaded on.
 WEIR_C_API weir_device* weir_portable_graph_device(const weir_portable_graph* graph);
-/// The backend and the architecture on which the graph was captured: "cuda sm_90".
+/// The backend and the architecture that captured the graph: "cuda sm_90".
 WEIR_C_API const char* weir_portable_graph_captured_on(const weir_portable_graph* graph);
 /// Describes the graph: "cuda:0 portable graph of 12 operations". Free the text with `weir_free`.
 WEIR_C_API weir_result weir_portable_graph_describe(const weir_portable_graph* graph, char** text);
@@ -78,7 +78,7 @@ typedef struct weir_portable_memory {
   size_t alignment;       ///< the required alignment in bytes, at most 256
   weir_memory_kind kind;  ///< the kind to allocate
   weir_memory_role role;  ///< where the memory comes from
-  void* data;             ///< the bound or allocated memory; null if there is none yet
+  void* data;             ///< the bound or allocated memory, or null
 } weir_portable_memory;
 
 /// The number of pieces of named memory.
@@ -106,8 +106,8 @@ WEIR_C_API weir_result weir_portable_graph_bind_memory(weir_portable_graph* grap
 WEIR_C_API weir_result weir_portable_graph_bind_host_function(weir_portable_graph* graph, const char* name,
                                                               void (*function)(void* user_data),
                                                               void (*destroy)(void* user_data), void* user_data);
-/// Makes a graph with the present bindings, for `weir_graph_instantiate`. `built` gets a reference. On the vendor on which
-/// the graph was captured, nodes have the same numbers as in the original capture. Memory that Weir allocated for the roles
+/// Makes a graph with the present bindings, for `weir_graph_instantiate`. `built` gets a reference. On the vendor that
+/// captured the graph, nodes have the same numbers as in the original capture. Memory that Weir allocated for the roles
 /// `WEIR_ROLE_SCRATCH` and `WEIR_ROLE_CONTENTS` lives as long as `graph`, the graphs built from it, and their executables.
 /// Fails with `WEIR_ERROR_INVALID_ARGUMENT` if a name is not bound; with `WEIR_ERROR_UNSUPPORTED` if this device lacks a
 /// feature that a node needs; otherwise like the stream functions that captured the nodes.

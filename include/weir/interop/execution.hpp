@@ -116,7 +116,7 @@ class CompletionSender {
  public:
   /// Marks this class as a sender.
   using sender_concept = detail::senders::sender_t;
-  /// The ways in which the sender completes.
+  /// How the sender can complete.
   using completion_signatures =
       detail::senders::completion_signatures<detail::senders::set_value_t(),
                                              detail::senders::set_error_t(std::exception_ptr),

@@ -22,7 +22,7 @@ struct SourceFrame {
 /// one counts. Has an effect only if `Tools::any()`.
 class WEIR_API CallerScope {
  public:
-  /// Begins the scope on the calling thread, on which it must also end.
+  /// Begins the scope on the calling thread. It must end on the same thread.
   [[nodiscard]] explicit CallerScope(std::span<const SourceFrame> frames) noexcept;
   ~CallerScope();
   CallerScope(const CallerScope&) = delete;

@@ -8,7 +8,7 @@
 #include "weir/capture.hpp"
 #include "weir/fwd.hpp"
 
-/// Structures in which the core and a backend exchange data about captures.
+/// Structures for data about captures that the core and a backend exchange.
 namespace weir {
 
 /// The capture state of a stream during a call. The core passes it to the backend, so that the backend need not query its
@@ -25,7 +25,7 @@ struct CaptureState {
 struct CaptureResources {
   std::vector<ModulePtr> modules;  ///< the modules of the captured kernels
   GraphPtr resumed;                ///< the graph that the capture continues, or null
-  /// Native streams on which the capture of a conditional node's body could not be ended. These streams must not be
+  /// Native streams whose capture of a conditional node's body could not be ended. These streams must not be
   /// destroyed before this capture ends. If there are any, the graph is unusable.
   std::vector<std::shared_ptr<const void>> open_bodies;
   std::shared_ptr<detail::CapturedWork> work;  ///< the recorded operations for `Graph::save`, or null; used only by the core

@@ -64,7 +64,7 @@ class WEIR_API CommunicatorImpl : public Communicator {
   /// Makes the timeout of the request apply to the work that is on `stream` now, such as a graph with captured operations.
   /// The stream does not capture.
   virtual void do_watch(Stream& stream, void* native_stream) = 0;
-  /// The library's communicator: an ncclComm_t, or the bytes of an MPI_Comm; null if there is none. Any thread.
+  /// The library's communicator: an ncclComm_t, the bytes of an MPI_Comm, or null. Any thread.
   virtual void* do_native_handle() const noexcept = 0;
 
   /// Whether the communicator has failed. Any thread.

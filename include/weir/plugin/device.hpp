@@ -41,7 +41,7 @@ class WEIR_API DeviceImpl : public Device {
   /// For null and for the handle of a default stream, must return the default stream, for both values of `ownership`: the
   /// core then throws for `adopt`. The caller of `Device::wrap_stream` guarantees that any other handle is a stream of this
   /// device that still exists. The wrapper must report the priority and the flags of the vendor's stream. Throws
-  /// `wrong_device` or `invalid_argument` for another handle, if the driver can tell. `keep_alive`: to be passed to
+  /// `wrong_device` or `invalid_argument` for another handle, if the driver can detect that. `keep_alive`: to be passed to
   /// `StreamImpl`, which releases it.
   virtual StreamPtr do_wrap_stream(void* handle, Ownership ownership, std::shared_ptr<const void> keep_alive) = 0;
   /// Creates a partition of at least `compute_units` units, which are 1 or more. If fewer units are free, the
@@ -114,8 +114,8 @@ class WEIR_API DeviceImpl : public Device {
   /// Like `do_synchronize`, but returns false if the work is not done at `deadline`. The default implementation calls
   /// `do_synchronize` on a helper thread.
   virtual bool do_synchronize_until(std::chrono::steady_clock::time_point deadline);
-  /// The streams of the device that have pending work, for diagnosis; empty if the backend cannot determine what they wait
-  /// for. Must not wait for work. The default implementation returns none.
+  /// The streams of the device that have pending work, for diagnosis; empty if the backend cannot determine the causes of
+  /// their waits. Must not wait for work. The default implementation returns none.
   virtual std::vector<BusyStream> do_busy_streams() const;
   /// The enqueued operations of this device that may write the value for which `wait` waits. `wait`: a wait of any stream
   /// of the process. Must not wait for work. The default implementation returns none.

@@ -12,7 +12,7 @@
 namespace weir {
 
 /// The base class of each backend's graphs; every `Graph` object is a `GraphImpl`. Several threads may call its functions at
-/// the same time. Nodes are numbered in the order in which they were captured, from 0. Default implementations throw
+/// the same time. Nodes are numbered in the order of their capture, from 0. Default implementations throw
 /// `unsupported`. The destructor may run while executables of the graph exist.
 class WEIR_API GraphImpl : public Graph {
  public:

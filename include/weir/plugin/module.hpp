@@ -20,7 +20,7 @@ class WEIR_API ModuleImpl : public Module {
  public:
   /// Returns the kernel of that name, which is not empty and has no spaces around it. An `extern "C"` kernel is named as in
   /// the source, another one by its name with namespaces, or as in `CompileOptions::kernels`; spaces in the name do not
-  /// matter. Throws `kernel_not_found` if there is none, or if the name fits several. (cuModuleGetFunction)
+  /// matter. Throws `kernel_not_found` for an unknown name, or if the name fits several. (cuModuleGetFunction)
   virtual KernelPtr do_kernel(std::string_view name) = 0;
   /// The memory of a variable, by its name with namespaces. It belongs to the module. Throws `kernel_not_found`.
   /// (cuModuleGetGlobal)
@@ -36,7 +36,7 @@ class WEIR_API ModuleImpl : public Module {
 /// any time. Each call of `do_kernel` may return another object for the same function.
 class WEIR_API KernelImpl : public Kernel {
  public:
-  /// Members that the backend does not know are 0. Throws the driver's error if it reports none. (cuFuncGetAttribute)
+  /// Members without a value in this backend are 0. Throws the driver's error if it reports none. (cuFuncGetAttribute)
   virtual KernelProperties do_properties() const = 0;
   /// How many blocks of this shape one multiprocessor can run at a time; 0 if a block does not fit. `block_threads` is not
   /// checked. `shared_memory_bytes`: of dynamic shared memory, at most `shared_memory_per_block_optin` of the device.
@@ -48,8 +48,8 @@ class WEIR_API KernelImpl : public Kernel {
 
  protected:
   /// `module`: kept alive by this object. `name`: for `Kernel::name`. `handle`: the vendor's function, owned by the module.
-  /// `parameters`: what is known of the kernel's parameters, in order; a launch is checked against it. A size counts only if
-  /// `has_parameter_sizes`; the kind of a parameter is `unknown` if it is not known.
+  /// `parameters`: the known facts about the kernel's parameters, in order; launches are checked against them. A size counts
+  /// only if `has_parameter_sizes`; the kind of a parameter is `unknown` if it is not known.
   KernelImpl(ModulePtr module, std::string name, void* handle, std::vector<Parameter> parameters,
              bool has_parameter_sizes)
       : Kernel(std::move(module), std::move(name), handle, std::move(parameters), has_parameter_sizes) {}

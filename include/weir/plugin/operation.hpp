@@ -178,11 +178,10 @@ struct Operation {
   const Graph* new_graph = nullptr;  ///< `end_capture`, `clone_graph`: the result, set only in `after`
   const Allocation* allocation = nullptr;
   const GraphChanges* changes = nullptr;       ///< `change_nodes`: the changes
-  std::span<const GraphNode> dependencies;     ///< `capture_dependencies`: the nodes on which the stream's next operation
-                                               ///< depends
+  std::span<const GraphNode> dependencies;     ///< `capture_dependencies`: the nodes before the stream's next operation
   /// For captured work: the last node that the operation added to the graph. Set only in `after`.
   std::optional<GraphNode> node;
-  /// The id of the capture in which the operation is captured, or which it begins or ends; 0 if there is none. A captured
+  /// The id of the capture that records the operation, or that it begins or ends; else 0. A captured
   /// operation does not run now.
   std::uint64_t capture = 0;
   std::uint64_t thread = 0;         ///< a number that identifies the calling thread

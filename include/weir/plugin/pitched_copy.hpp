@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-/// `PitchedCopy`: a copy of a box of rows and slices, in the form in which backends receive it.
+/// `PitchedCopy`: a copy of a box of rows and slices, in the form that backends receive.
 namespace weir {
 
 /// A copy of a box: `depth` slices of `height` rows of `width` bytes. The pitches of the source and the destination may

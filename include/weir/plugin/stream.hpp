@@ -63,7 +63,7 @@ class WEIR_API StreamImpl : public Stream {
   /// May return `PendingWork::Kind::unknown` if work is pending. Must not invalidate captures of other streams. The default
   /// implementation calls `do_is_complete`.
   virtual PendingWork do_pending() const;
-  /// Returns and clears the exception that a host function of this stream has thrown; null if there is none.
+  /// Returns and clears the exception that a host function of this stream has thrown, or null.
   virtual std::exception_ptr do_take_host_error() noexcept = 0;
   /// Records `event`, which belongs to this device, after all work enqueued so far. The record replaces the event's last
   /// one; waits that were enqueued before keep their point. (cudaEventRecord)
@@ -106,7 +106,7 @@ class WEIR_API StreamImpl : public Stream {
   virtual GraphPtr do_end_capture(CaptureResources&& kept);
   /// Queries the driver for the stream's capture. The core calls this for streams whose handle external code may use, in any
   /// state of the stream. Must not invalidate the capture. `conditional_body` is the core's. The default implementation
-  /// returns that there is none. (cuStreamGetCaptureInfo)
+  /// reports no capture. (cuStreamGetCaptureInfo)
   virtual CaptureState do_capture_state() const;
   /// The graph being captured, read-only; null if the driver does not provide it. Valid until the capture ends. The default
   /// implementation returns null.
@@ -135,7 +135,7 @@ class WEIR_API StreamImpl : public Stream {
   virtual void do_copy(void* destination, const void* source, std::size_t bytes) = 0;
   /// Copies a box that is not empty. (cudaMemcpy2DAsync, cudaMemcpy3DAsync)
   virtual void do_copy_pitched(const PitchedCopy& copy) = 0;
-  /// Makes copies in any order, all behind the stream's earlier work if `access` is `in_stream_order`, and before its later
+  /// Makes copies in any order, all after the stream's earlier work if `access` is `in_stream_order`, and before its later
   /// work. `copies` may contain empty copies, with null addresses, but not only empty ones. The default implementation calls
   /// `do_copy` for each copy. (cuMemcpyBatchAsync)
   virtual void do_copy_batch(std::span<const BatchCopy> copies, SourceAccess access, const CaptureState& capture);
@@ -156,8 +156,8 @@ class WEIR_API StreamImpl : public Stream {
   /// Throws `out_of_memory`. Feature `async_allocation`, in a capture `graph_memory_nodes`. (cudaMallocAsync)
   virtual void* do_allocate_async(std::size_t bytes, MemoryPool* pool, const CaptureState& capture);
   /// Frees stream-ordered memory in the order of this stream. Returns false without freeing it if the driver refuses because
-  /// another stream is capturing: the core then tries again later. `capture`: the state of the capture in which the memory
-  /// was allocated; not active if it was allocated outside of captures. Exceptions are logged, and leak the memory; outside
+  /// another stream is capturing: the core then tries again later. `capture`: the state of the capture that allocated the
+  /// memory; not active if it was allocated outside of captures. Exceptions are logged, and leak the memory; outside
   /// of captures, `std::bad_alloc` counts as false. Feature `async_allocation`. (cudaFreeAsync)
   virtual bool do_deallocate_async(void* memory, const CaptureState& capture);
   /// `managed`: managed memory of this device, at least 1 byte. Never called during a capture. Feature `managed_attach`.

@@ -61,7 +61,7 @@ class WEIR_API HostFunctionScope {
 
 /// Blocks all signals in the calling thread from now on, except SIGPROF and the signals of the thread's own faults (SIGSEGV
 /// and similar). Otherwise a library's thread could receive a signal that a thread of the application waits for, or the
-/// signal could end the process. For threads on which a backend's code runs but which the backend has not started.
+/// signal could end the process. For threads that run a backend's code but were not started by the backend.
 WEIR_API void block_signals() noexcept;
 
 /// Blocks signals like `block_signals`, until this object is destroyed. A backend creates this object before it starts a
@@ -95,8 +95,8 @@ class WEIR_API DeviceWideCall {
 /// Whether any stream is in a capture that was begun through Weir. Fast: one atomic load.
 WEIR_API bool any_captures() noexcept;
 /// Attaches `object` to the stream's capture, unless the capture already has an attached object, and returns the attached
-/// object. If `object` is null, only returns the attached object. Bindings attach a list in which they collect the objects
-/// that a captured graph uses. Returns null if the stream is not in a capture that was begun through Weir. The capture
+/// object. If `object` is null, only returns the attached object. Bindings attach a list of the objects that a captured
+/// graph uses. Returns null if the stream is not in a capture that was begun through Weir. The capture
 /// releases its reference when it ends or is dropped, on any thread.
 WEIR_API std::shared_ptr<void> attach_to_capture(const Stream& stream, std::shared_ptr<void> object);
 
@@ -116,8 +116,8 @@ WEIR_API std::uint64_t watched_launch() noexcept;
 /// Reports that a node of a watched launch has run. Any thread; see `Tool::after_node` for the order.
 WEIR_API void note_node(const NodeRun&) noexcept;
 
-/// While this object lives, the calling thread's driver calls are not reported to tools. For calls with which a backend
-/// tests its driver.
+/// While this object lives, the calling thread's driver calls are not reported to tools. For calls that test a backend's
+/// driver.
 class WEIR_API UnshownCalls {
  public:
   UnshownCalls() noexcept;
@@ -138,7 +138,7 @@ WEIR_API void poison(const Device& device, const Error& error) noexcept;
 
 /// For objects that pending work still uses, so that they must be destroyed later: calls `try_to_end()` repeatedly on a
 /// background thread until it returns true. `try_to_end` must not block. If the process ends first, the object leaks.
-/// Returns false if memory is exhausted; the object then leaks, too.
+/// Returns false if memory is exhausted; the object then also leaks.
 WEIR_API bool reclaim(UniqueFunction<bool()>&& try_to_end) noexcept;
 /// Like `reclaim`, for modules. They have a thread of their own, because unloading a module may block until the whole device
 /// is idle.

@@ -69,8 +69,9 @@ class WEIR_API Tools {
 };
 
 namespace detail {
-/// Returns `access` with what is known about the kernel: whether it only reads the memory of this parameter, or only updates
-/// it atomically. `access`: the access of a launch through parameter number `parameter`. For callers of `declare_touches`.
+/// Returns `access` with the known facts about the kernel: whether it only reads the memory of this parameter, or only
+/// updates it atomically. `access`: the access of a launch through parameter number `parameter`. For callers of
+/// `declare_touches`.
 WEIR_API MemoryAccess known_access(const Kernel& kernel, std::size_t parameter, MemoryAccess access) noexcept;
 }  // namespace detail
 

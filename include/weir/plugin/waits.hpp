@@ -13,7 +13,7 @@
 #include "weir/plugin/operation.hpp"
 #include "weir/stream_memory.hpp"
 
-/// Structures in which backends report what their streams wait for, for the diagnosis of hangs. See docs/health.md.
+/// Structures of a backend's report about its streams' waits, for the diagnosis of hangs. See docs/health.md.
 namespace weir {
 
 /// One condition that the first pending operation of a stream waits for.
@@ -28,7 +28,7 @@ struct BusyStream {
   StreamKey key;
   PendingWork first;             ///< the first operation that is not done
   std::vector<Awaited> awaited;  ///< all conditions that the operation waits for; empty if it runs or is ready to run
-  bool calls_program = false;    ///< the operation is a running host function; Weir cannot see what it waits for
+  bool calls_program = false;    ///< the operation is a running host function; Weir cannot see its waits
   std::string name{};            ///< a description such as "host:0 default stream"; empty if the stream is described by its
                                  ///< key
 };
