@@ -3,6 +3,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/KnownBits.h>
+#include <llvm/Support/MathExtras.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -128,7 +129,7 @@ bool is_of_whole_warp(const Value* value, const LaneMasks& masks, const llvm::Da
         continue;
       const auto from = values_of_lanes(shuffle.getArgOperand(2), layout);
       const auto bit = from ? static_cast<unsigned>((*from)[0]) : 0;
-      bool all = bit < warp_size && (bits & bit) == 0;
+      bool all = bit < warp_size && llvm::isPowerOf2_32(bit) && (bits & bit) == 0;
       for (unsigned lane = 0; all && lane < warp_size; ++lane) all = (*from)[lane] == (lane ^ bit);
       if (!all) continue;
       bits |= bit;

@@ -110,16 +110,19 @@ extern "C" __global__ void sums(int* out, const int* in, int) {
   out[i] = sum + product + mixed * 31 + kept[0] + (sum > 60000 ? in[i] : 0);
   out[4000 + sum_of_all(in[i] % 50) % 100] = 1;
 }
-// Not all bits of the lane's number, one bit twice, and sums of lanes that others skip.
+// Not all bits of the lane's number, one bit twice, several bits at once, and sums of lanes that others skip.
 extern "C" __global__ void halves(int* out, const int* in, int) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  int a = in[i], b = in[i], c = in[i], d = in[i];
+  int a = in[i], b = in[i], c = in[i], d = in[i], e = in[i], f = in[i], g = in[i];
   for (int offset = 8; offset > 0; offset >>= 1) a += __shfl_xor_sync(~0u, a, offset);
   for (int offset : {16, 8, 8, 4, 2}) b += __shfl_xor_sync(~0u, b, offset);
   for (int offset = 16; offset > 0; offset >>= 1) c -= __shfl_xor_sync(~0u, c, offset);
   if (threadIdx.x % 32 < 16)
     for (int offset = 8; offset > 0; offset >>= 1) d += __shfl_xor_sync(0xffffu, d, offset);
-  out[i] = a + 3 * b + 5 * c + 7 * d;
+  e += __shfl_xor_sync(~0u, e, 31);
+  for (int offset : {24, 7}) f += __shfl_xor_sync(~0u, f, offset);
+  for (int offset : {3, 12, 16}) g += __shfl_xor_sync(~0u, g, offset);
+  out[i] = a + 3 * b + 5 * c + 7 * d + 11 * e + 13 * f + 17 * g;
 }
 extern "C" __global__ void after_return(int* out, const int* in, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
