@@ -174,8 +174,7 @@ class Api : public Symbols {
   }
   /// Whether one batch takes several driver calls, so that a lock must keep them together.
   static constexpr bool orders_submissions() noexcept { return false; }
-  /// Whether the driver runs a cooperative launch on a capturing stream instead of capturing it, so that Weir must refuse
-  /// it.
+  /// Why a capture cannot record this launch; null if it can.
   static constexpr const char* refuses_capture_of(const LaunchConfig&) noexcept { return nullptr; }
 
   // --- Errors ---------------------------------------------------------------------------------------------------------

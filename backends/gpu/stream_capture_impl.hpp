@@ -139,8 +139,6 @@ typename GpuStream<Api>::Result GpuStream<Api>::end_beside_open_bodies(std::vect
                                                                        typename Api::GraphHandle& graph) {
   Result asked{};
   const bool fails = own_status(asked) != CaptureStatus::active;
-  support::log(support::LogLevel::warn, describe_handle(),
-               ": a graph is leaked, because the capture of a conditional node's body failed and the driver would crash");
   for (auto& body : bodies) {
     if (!fails) {
       (void)end_native(static_cast<Handle>(const_cast<void*>(body.get())), graph);
@@ -149,7 +147,10 @@ typename GpuStream<Api>::Result GpuStream<Api>::end_beside_open_bodies(std::vect
     }
   }
   graph = nullptr;
-  return end_native(graph);
+  const Result result = end_native(graph);
+  support::log(support::LogLevel::warn, describe_handle(),
+               ": a graph is leaked, because the capture of a conditional node's body failed and the driver would crash");
+  return result;
 }
 
 // --- Ownership --------------------------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gri
   });
 }
 
-// As on AMD's runtime before 10.0, other attributes than the cooperative one are ignored.
+// Attributes have CUDA's numbers, so all are passed on.
 hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config, hipFunction_t function, void** parameters, void** extra) {
   CUlaunchConfig native = *reinterpret_cast<const CUlaunchConfig*>(config);
   return on_queue("hipDrvLaunchKernelEx", reinterpret_cast<hipStream_t>(native.hStream),

@@ -444,8 +444,9 @@ class Compilation {
   } catch (const StepFailed& failure) {
     const std::string_view said = failure.what();
     // The pass adds up the variables of each kernel.
-    if (const std::size_t at = said.find("the __shared__ variables of '"); at != said.npos)
-      refuse_shared(said.substr(at, said.find('\n', at) - at));
+    constexpr std::string_view error = "error: ";
+    if (const std::size_t at = said.find("error: the __shared__ variables of '"); at != said.npos)
+      refuse_shared(said.substr(at + error.size(), said.find('\n', at) - at - error.size()));
     // A pass for another LLVM, or a damaged one, cannot be used.
     const bool not_loaded = said.find("unable to load plugin") != said.npos;
     support::log(not_loaded ? support::LogLevel::warn : support::LogLevel::info,
