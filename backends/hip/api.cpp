@@ -294,7 +294,8 @@ Api::Result Api::load_module(ModuleHandle& module, const char* image, std::strin
   return ModuleLoadData(&module, image);
 }
 
-// Weir uses only these two launch attributes of HIP. The core refuses a priority, and the feature `programmatic_launch` is emulated.
+// Weir uses only these two launch attributes of HIP. The core refuses a priority, and the feature `programmatic_launch` is
+// emulated.
 Api::Result Api::launch_with_attributes(FunctionHandle function, const LaunchConfig& config, StreamHandle stream,
                                         void* const* arguments) const {
   LaunchAttribute attributes[2] = {{.id = attribute_cluster_dimension, .value = {}},
