@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -430,10 +429,14 @@ class Api : public Symbols {
   class Helpers;
 
   std::optional<int> attribute(int number, int ordinal) const;
-  std::array<char, 8192> property_structure(int ordinal) const;
-  std::string architecture(int ordinal) const;
+  /// The device's properties that have no attribute. The defaults are for no device: they rule nothing out.
+  struct WithoutAttribute {
+    std::string architecture;
+    bool launches_clusters = true;
+  };
+  WithoutAttribute without_attribute(int ordinal) const;
   std::string uuid(int ordinal) const;
-  void decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const;
+  void decide(FeatureTable& features, std::optional<int> ordinal, const WithoutAttribute& others) const;
   bool is_asked_for(OptIn opt_in) const noexcept;
   PollPolicy poll_policy_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;

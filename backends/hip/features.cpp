@@ -21,19 +21,16 @@ std::optional<int> Api::attribute(int number, int ordinal) const {
   gpu::fail(*this, result, "hipDeviceGetAttribute", "hip:" + std::to_string(ordinal));
 }
 
-// Queries the device's properties that have no attribute. The result is larger than the structure in any release.
-std::array<char, 8192> Api::property_structure(int ordinal) const {
-  alignas(std::max_align_t) std::array<char, 8192> properties{};
-  const hipError_t result = GetDevicePropertiesR0600(properties.data(), ordinal);
+// Queries the device's properties that have no attribute.
+Api::WithoutAttribute Api::without_attribute(int ordinal) const {
+  alignas(std::max_align_t) char properties[8192] = {};  // larger than the structure in any release
+  const hipError_t result = GetDevicePropertiesR0600(properties, ordinal);
   if (result != hipSuccess)
     gpu::fail(*this, result, GetDevicePropertiesR0600.name, "hip:" + std::to_string(ordinal));
-  return properties;
-}
-
-std::string Api::architecture(int ordinal) const {
-  const auto properties = property_structure(ordinal);
-  const char* const name = properties.data() + architecture_in_r0600;
-  return std::string(name, ::strnlen(name, longest_architecture));
+  const char* const name = properties + architecture_in_r0600;
+  int cluster_launch = 0;
+  std::memcpy(&cluster_launch, properties + cluster_launch_in_r0600, sizeof(cluster_launch));
+  return {std::string(name, ::strnlen(name, longest_architecture)), cluster_launch != 0};
 }
 
 // The UUID is text of up to sixteen characters. Devices without a unique number all return one that begins with XX.
@@ -58,7 +55,8 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
   };
   must(DeviceGetName(text, sizeof(text), ordinal), "hipDeviceGetName");
   properties.name = text;
-  properties.architecture = architecture(ordinal);
+  const WithoutAttribute others = without_attribute(ordinal);
+  properties.architecture = others.architecture;
   properties.uuid = uuid(ordinal);
   if (DeviceGetPCIBusId(text, sizeof(text), ordinal) == hipSuccess) properties.pci_bus_id = text;
   must(DeviceTotalMem(&properties.total_memory, ordinal), "hipDeviceTotalMem");
@@ -89,7 +87,7 @@ void Api::describe_device(int ordinal, DeviceProperties& properties, FeatureTabl
       // Without the attribute assume true, because every AMD device has the feature.
       attribute(attribute_unified_addressing, ordinal).value_or(1) != 0;
 
-  decide(features, ordinal, properties.architecture);
+  decide(features, ordinal, others);
   if (const std::string refusal = compiler_->refusal(properties.architecture); !refusal.empty()) {
     features.absent(Feature::runtime_compilation, refusal);
   }
@@ -100,7 +98,8 @@ void Api::describe_features(FeatureTable& features) const {
   if (!compiler_->is_usable()) features.absent(Feature::runtime_compilation, compiler_->description());
 }
 
-void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string_view architecture) const {
+void Api::decide(FeatureTable& features, std::optional<int> ordinal, const WithoutAttribute& others) const {
+  const std::string& architecture = others.architecture;
   // Whether an attribute is known to be 0. A failed query means "unknown", and without a device every attribute is unknown.
   const auto is_off = [&](int number) { return ordinal && attribute(number, *ordinal) == 0; };
 
@@ -164,12 +163,7 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, std::string
     rule(Feature::partitions, {&DeviceGetDevResource, &DevSmResourceSplitByCount, &DevResourceGenerateDesc, &GreenCtxCreate,
                                &GreenCtxDestroy, &GreenCtxStreamCreate});
   }
-  const auto has_no_clusters = [&] {
-    int value = 0;
-    std::memcpy(&value, property_structure(*ordinal).data() + cluster_launch_in_r0600, sizeof(value));
-    return value == 0;
-  };
-  if (ordinal && has_no_clusters()) {
+  if (!others.launches_clusters) {
     features.absent(Feature::cluster_launch,
                     "this device lacks it: hipDeviceProp_t::clusterLaunch is 0; AMD GPUs have clusters from gfx1250 on");
   } else if (release_ < 1000) {
