@@ -38,7 +38,7 @@ ROOMS = {
                              "backends/host/graph backends/host/schedule",
     "collectives": "core/base core/plugins core/runtime collectives/host",
     "collectives/host": "core/base collectives",
-    "collectives/nccl": "core/base",
+    "collectives/nccl": "core/base collectives",
     "collectives/mpi": "core/base collectives collectives/host",
     "bindings/c": "",
     "bindings/python": "",

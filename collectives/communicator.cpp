@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collectives/extent.hpp"
+#include "collectives/peers.hpp"
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/tools.hpp"
 #include "weir/backend.hpp"
@@ -325,18 +326,44 @@ void Communicator::throw_lengths(const char* operation, std::size_t received, st
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
+// Returns whether this is the first failure.
+bool CommunicatorImpl::set_failure(std::string_view cause, NativeError native) noexcept {
+  const std::lock_guard lock(failure_mutex_);
+  if (failed_.load(std::memory_order_relaxed)) return false;
+  try {
+    failure_ = cause;
+    failure_native_ = std::move(native);
+  } catch (...) {  // out of memory: the failure has no text
+  }
+  failed_.store(true, std::memory_order_release);
+  return true;
+}
+
 void CommunicatorImpl::fail(std::string_view cause, NativeError native) noexcept {
+  if (!set_failure(cause, std::move(native))) return;
+  if (const auto others = peers()) others->announce(cause);
+  do_abort();
+}
+
+std::shared_ptr<collectives::Peers> CommunicatorImpl::peers() const {
+  const std::lock_guard lock(failure_mutex_);
+  return peers_;
+}
+
+void CommunicatorImpl::set_peers(std::shared_ptr<collectives::Peers> peers) {
   {
     const std::lock_guard lock(failure_mutex_);
-    if (failed_.load(std::memory_order_relaxed)) return;
-    try {
-      failure_ = cause;
-      failure_native_ = std::move(native);
-    } catch (...) {  // out of memory: the failure has no text
-    }
-    failed_.store(true, std::memory_order_release);
+    peers_ = peers;
   }
-  do_abort();
+  peers->watch([this](const std::string& sentence) {
+    if (set_failure(sentence, {})) do_abort();
+  });
+}
+
+// The peers' thread must not call an object whose destructor has begun.
+void CommunicatorImpl::dispose() noexcept {
+  if (const auto others = peers()) others->watch({});
+  Communicator::dispose();
 }
 
 void CommunicatorImpl::throw_failure(const char* operation) {

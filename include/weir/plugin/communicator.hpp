@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -17,6 +18,10 @@
 
 /// The interface that a plugin for collectives, `libweir_comm_NAME.so`, implements.
 namespace weir {
+
+namespace collectives {
+class Peers;
+}
 
 /// One collective operation, as `Communicator` passes it to its plugin. It is not empty, except a barrier.
 struct CollectiveCall : CollectiveData {
@@ -69,12 +74,19 @@ class WEIR_API CommunicatorImpl : public Communicator {
 
   /// Whether the communicator has failed. Any thread.
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// The other ranks, for what they exchange beside the library (collectives/peers.hpp); null if they are not connected. Any
+  /// thread; takes a lock.
+  std::shared_ptr<collectives::Peers> peers() const;
+  /// Called once by the core, after the plugin has created the communicator. From then on the communicator fails when a
+  /// peer dies or its communicator fails, and reports its own failure to the peers.
+  void set_peers(std::shared_ptr<collectives::Peers> peers);
 
  protected:
   /// `library`: the text for `Communicator::library()`. Its first word must be the library's name.
   CommunicatorImpl(Device& device, int rank, int size, std::string library)
       : Communicator(device, rank, size, std::move(library)) {}
   Disposal disposal() const noexcept override { return Disposal::driver; }
+  void dispose() noexcept override;
   /// Sets the state of a feature, in the constructor. Features are native unless set.
   void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
 
@@ -85,9 +97,11 @@ class WEIR_API CommunicatorImpl : public Communicator {
   friend class Communicator;
 
   [[noreturn]] void throw_failure(const char* operation);
+  bool set_failure(std::string_view cause, NativeError native) noexcept;
 
   std::atomic<bool> failed_{false};
-  std::mutex failure_mutex_;
+  mutable std::mutex failure_mutex_;  // guards the members below
+  std::shared_ptr<collectives::Peers> peers_;
   std::string failure_;  // the cause of the failure
   NativeError failure_native_;
 };
@@ -99,6 +113,7 @@ struct CommunicatorRequest {
   int ranks = 0;                         ///< of the whole communicator
   const CommunicatorId* id = nullptr;    ///< null if `devices` are all the ranks, or if `mpi` is set
   const MpiCommunicator* mpi = nullptr;  ///< the MPI communicator to use; null for other libraries
+  std::span<const int> members;          ///< with `mpi`: those of its ranks that take part, in their order; empty: all
   std::chrono::milliseconds timeout{0};  ///< after which a communicator that waits for another rank has failed; 0: never
 };
 
