@@ -27,6 +27,8 @@ class Peers {
   /// Publishes this rank's value under `key`; does not wait for other ranks. A second value replaces the first. A key has
   /// at most 512 bytes, a value at most 60 KiB, and a rank at most 1 MiB of values; others throw `invalid_argument`.
   virtual void publish(std::string_view key, std::string_view value) = 0;
+  /// Removes this rank's value under `key`, if there is one: later `value_of` waits for a new one.
+  virtual void forget(std::string_view key) = 0;
   /// Returns the value that `rank` has published, and waits for it until `deadline`. nullopt: it has published none by then,
   /// or it is dead, or this rank has lost the connection.
   virtual std::optional<std::string> value_of(int rank, std::string_view key, Clock::time_point deadline) = 0;

@@ -113,7 +113,7 @@ struct CommunicatorRequest {
   int ranks = 0;                         ///< of the whole communicator
   const CommunicatorId* id = nullptr;    ///< null if `devices` are all the ranks, or if `mpi` is set
   const MpiCommunicator* mpi = nullptr;  ///< the MPI communicator to use; null for other libraries
-  std::span<const int> members;          ///< with `mpi`: those of its ranks that take part, in their order; empty: all
+  std::span<const int> members = {};     ///< with `mpi`: those of its ranks that take part, in their order; empty: all
   std::chrono::milliseconds timeout{0};  ///< after which a communicator that waits for another rank has failed; 0: never
 };
 
