@@ -28,17 +28,17 @@ struct alignas(2) __nv_bfloat16_raw {
 };
 struct alignas(2) __nv_bfloat16 {
   unsigned short __x;
-  WEIR_N_MEMBER __nv_bfloat16(float f) {
-    unsigned int u;
-    __builtin_memcpy(&u, &f, 4);
-    const bool nan = (u & 0x7fffffffu) > 0x7f800000u;
-    __x = nan ? (unsigned short)0x7fffu : (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+  WEIR_N_MEMBER __nv_bfloat16(float __f) {
+    unsigned int __u;
+    __builtin_memcpy(&__u, &__f, 4);
+    const bool __nan = (__u & 0x7fffffffu) > 0x7f800000u;
+    __x = __nan ? (unsigned short)0x7fffu : (unsigned short)((__u + 0x7fffu + (__u >> 16 & 1u)) >> 16);
   }
   WEIR_N_MEMBER operator float() const {
-    const unsigned int u = (unsigned int)__x << 16;
-    float f;
-    __builtin_memcpy(&f, &u, 4);
-    return f;
+    const unsigned int __u = (unsigned int)__x << 16;
+    float __f;
+    __builtin_memcpy(&__f, &__u, 4);
+    return __f;
   }
 )weir",
                                              narrow_members, "};\n", narrow_functions, R"weir(

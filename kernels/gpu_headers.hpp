@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/bfloat16.hpp"
+#include "kernels/cub.hpp"
 #include "kernels/gpu_groups.hpp"
 #include "kernels/math_constants.hpp"
 
@@ -62,7 +63,7 @@ inline constexpr const char* stddef_header = R"(
 #ifndef WEIR_STDDEF
 #define WEIR_STDDEF
 typedef unsigned long size_t; typedef long ptrdiff_t;
-typedef struct { alignas(16) long long value; } max_align_t;
+typedef struct { alignas(16) long long weir_value; } max_align_t;
 #ifndef NULL
 #define NULL 0
 #endif
@@ -78,18 +79,20 @@ typedef decltype(nullptr) nullptr_t;
 #if __cplusplus >= 201703L
 enum class byte : unsigned char {};
 #define WEIR_BYTE __host__ __device__ constexpr
-WEIR_BYTE byte operator|(byte a, byte b) noexcept { return byte(unsigned(a) | unsigned(b)); }
-WEIR_BYTE byte operator&(byte a, byte b) noexcept { return byte(unsigned(a) & unsigned(b)); }
-WEIR_BYTE byte operator^(byte a, byte b) noexcept { return byte(unsigned(a) ^ unsigned(b)); }
-WEIR_BYTE byte operator~(byte a) noexcept { return byte(~unsigned(a) & 255U); }
-WEIR_BYTE byte& operator|=(byte& a, byte b) noexcept { return a = a | b; }
-WEIR_BYTE byte& operator&=(byte& a, byte b) noexcept { return a = a & b; }
-WEIR_BYTE byte& operator^=(byte& a, byte b) noexcept { return a = a ^ b; }
-template <class T> WEIR_BYTE byte operator<<(byte a, T shift) noexcept { return byte((unsigned(a) << shift) & 255U); }
-template <class T> WEIR_BYTE byte operator>>(byte a, T shift) noexcept { return byte(unsigned(a) >> shift); }
-template <class T> WEIR_BYTE byte& operator<<=(byte& a, T shift) noexcept { return a = a << shift; }
-template <class T> WEIR_BYTE byte& operator>>=(byte& a, T shift) noexcept { return a = a >> shift; }
-template <class T> WEIR_BYTE T to_integer(byte a) noexcept { return T(a); }
+WEIR_BYTE byte operator|(byte __a, byte __b) noexcept { return byte(unsigned(__a) | unsigned(__b)); }
+WEIR_BYTE byte operator&(byte __a, byte __b) noexcept { return byte(unsigned(__a) & unsigned(__b)); }
+WEIR_BYTE byte operator^(byte __a, byte __b) noexcept { return byte(unsigned(__a) ^ unsigned(__b)); }
+WEIR_BYTE byte operator~(byte __a) noexcept { return byte(~unsigned(__a) & 255U); }
+WEIR_BYTE byte& operator|=(byte& __a, byte __b) noexcept { return __a = __a | __b; }
+WEIR_BYTE byte& operator&=(byte& __a, byte __b) noexcept { return __a = __a & __b; }
+WEIR_BYTE byte& operator^=(byte& __a, byte __b) noexcept { return __a = __a ^ __b; }
+template <class weir_T> WEIR_BYTE byte operator<<(byte __a, weir_T __by) noexcept {
+  return byte((unsigned(__a) << __by) & 255U);
+}
+template <class weir_T> WEIR_BYTE byte operator>>(byte __a, weir_T __by) noexcept { return byte(unsigned(__a) >> __by); }
+template <class weir_T> WEIR_BYTE byte& operator<<=(byte& __a, weir_T __by) noexcept { return __a = __a << __by; }
+template <class weir_T> WEIR_BYTE byte& operator>>=(byte& __a, weir_T __by) noexcept { return __a = __a >> __by; }
+template <class weir_T> WEIR_BYTE weir_T to_integer(byte __a) noexcept { return weir_T(__a); }
 #undef WEIR_BYTE
 #endif
 }
@@ -173,14 +176,14 @@ inline constexpr const char* algorithm_header = R"(
 #define WEIR_ALGORITHM
 namespace std {
 template <class weir_T>
-__host__ __device__ constexpr const weir_T& min(const weir_T& a, const weir_T& b) {
-  return b < a ? b : a;
+__host__ __device__ constexpr const weir_T& min(const weir_T& __a, const weir_T& __b) {
+  return __b < __a ? __b : __a;
 }
 template <class weir_T>
-__host__ __device__ constexpr const weir_T& max(const weir_T& a, const weir_T& b) {
-  return a < b ? b : a;
+__host__ __device__ constexpr const weir_T& max(const weir_T& __a, const weir_T& __b) {
+  return __a < __b ? __b : __a;
 }
-template <class weir_T> __host__ __device__ void swap(weir_T& a, weir_T& b) { weir_T c = a; a = b; b = c; }
+template <class weir_T> __host__ __device__ void swap(weir_T& __a, weir_T& __b) { weir_T __c = __a; __a = __b; __b = __c; }
 }
 #endif
 )";

@@ -24,7 +24,7 @@ struct alignas(2) __half_raw {
 };
 struct alignas(2) __half {
   weir_host::half_value weir_value;
-  WEIR_N_MEMBER __half(float v) : weir_value((weir_host::half_value)v) {}
+  WEIR_N_MEMBER __half(float __v) : weir_value((weir_host::half_value)__v) {}
   WEIR_N_MEMBER operator float() const { return (float)weir_value; }
 )weir",
                                          narrow_members, "};\n", narrow_functions, R"weir(

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/kernel_headers.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 
 #include "kernels/bfloat16.hpp"
+#include "kernels/cub.hpp"
 #include "kernels/fiber_groups.hpp"
 #include "kernels/fp8.hpp"
 #include "kernels/half.hpp"
@@ -21,11 +23,6 @@ struct EmbeddedHeader {
 };
 
 constexpr const char* built_in = "// Weir's prelude has what kernels use of it.\n";
-
-// The error is a single line. If the compiler found a toolkit's own file instead, it would report an error for each line of
-// that file.
-constexpr const char* absent =
-    "#error Weir has nothing of this header for the CPU: put what needs it behind #ifndef __WEIR_HOST__\n";
 
 constexpr std::string_view groups = kernels::fiber_groups_header;
 
@@ -71,28 +68,46 @@ constexpr EmbeddedHeader headers[] = {
     {"cooperative_groups/reduce.h", groups},
     {"cooperative_groups/scan.h", groups},
     {"hip/hip_cooperative_groups.h", groups},
-    {"cooperative_groups/memcpy_async.h", absent},
-    {"crt/mma.h", absent},
-    {"cuComplex.h", absent},
-    {"cuda_awbarrier.h", absent},
-    {"cuda_awbarrier_primitives.h", absent},
-    {"cuda_fp4.h", absent},
-    {"cuda_fp6.h", absent},
-    {"cuda_pipeline.h", absent},
-    {"cuda_pipeline_primitives.h", absent},
-    {"curand_kernel.h", absent},
-    {"mma.h", absent},
 };
+
+constexpr const char* refused[] = {
+    "cooperative_groups/memcpy_async.h",
+    "crt/mma.h",
+    "cuComplex.h",
+    "cuda_awbarrier.h",
+    "cuda_awbarrier_primitives.h",
+    "cuda_fp4.h",
+    "cuda_fp6.h",
+    "cuda_pipeline.h",
+    "cuda_pipeline_primitives.h",
+    "curand_kernel.h",
+    "mma.h",
+};
+
+void write(const std::filesystem::path& file, std::string_view text) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream out(file, std::ios::binary);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) throw std::system_error(errno, std::generic_category(), "writing " + file.string());
+}
 
 }  // namespace
 
-void write_kernel_headers(const std::filesystem::path& folder) {
-  for (const char* const part : {"cooperative_groups", "crt", "hip"}) std::filesystem::create_directories(folder / part);
-  for (const EmbeddedHeader& header : headers) {
-    std::ofstream file(folder / header.name, std::ios::binary);
-    file.write(header.text.data(), static_cast<std::streamsize>(header.text.size()));
-    file.close();
-    if (!file) throw std::system_error(errno, std::generic_category(), "writing " + (folder / header.name).string());
+std::span<const char* const> refused_headers() { return refused; }
+
+void write_kernel_headers(const std::filesystem::path& folder, std::span<const std::string> searched) {
+  for (const EmbeddedHeader& header : headers) write(folder / header.name, header.text);
+  for (const auto& [name, text] : kernels::cub_files) write(folder / name, text);
+  const auto is_found = [&](const char* name) {
+    const auto has = [name](const std::filesystem::path& in) {
+      std::error_code error;
+      return std::filesystem::exists(in / name, error);
+    };
+    return has("/usr/include") || has("/usr/local/include") || std::any_of(searched.begin(), searched.end(), has);
+  };
+  for (const char* const name : refused) {
+    if (is_found(name)) write(folder / name, std::string("#error ").append(refused_header_error).append("\n"));
   }
 }
 

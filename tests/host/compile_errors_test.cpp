@@ -164,8 +164,21 @@ TEST_CASE("what cannot be split into loops compiles all the same, and words in c
 
 TEST_CASE("headers and types that only GPUs have are refused, and the error says what to do") {
   const auto message = [](const char* source) { return std::string(compile_error(source).what()); };
-  for (const char* const header : {"cub/block/block_reduce.cuh", "thrust/sort.h", "cuda/std/limits", "cuda/barrier"}) {
-    CHECK(has(message(("#include <" + std::string(header) + ">\n__global__ void k() {}").c_str()), "Weir has no <cub/...>"));
+  const auto of_header = [&](const std::string& header) {
+    return message(("#include <" + header + ">\n__global__ void k() {}").c_str());
+  };
+  for (const char* const header : {"thrust/sort.h", "cuda/std/limits", "cuda/barrier"}) {
+    CHECK(has(of_header(header), "Weir has no <thrust/...>"));
+  }
+  CHECK(has(of_header("cub/device/device_scan.cuh"), "Weir has of CUB only BlockReduce"));
+  CHECK(has(message("#include <cub/cub.cuh>\n__global__ void k() { cub::BlockRadixSort<int, 64, 2> sort; }"),
+            "Weir has of CUB only BlockReduce"));
+  CHECK(has(of_header("cuda_fp4.h"), "Weir has nothing of this header for the CPU"));
+  const auto is_installed = [](const char* folder) { return std::filesystem::exists(std::string(folder) + "/mma.h"); };
+  if (!is_installed("/usr/include") && !is_installed("/usr/local/include")) {
+    CHECK_NOTHROW(
+        host().compile("#if __has_include(<cuda_fp4.h>) || __has_include(<mma.h>) || !__has_include(<cuda_fp16.h>)\n"
+                       "#error no\n#endif\n__global__ void k() {}"));
   }
   CHECK(has(message("__global__ void k(cudaTextureObject_t) {}"), "Weir has no textures"));
   CHECK(has(message("__global__ void k(int* x) { *x = __isShared(x); }"), "no address shows which memory it is in"));

@@ -59,6 +59,7 @@ constexpr const char* before = R"(
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
+#include <cub/cub.cuh>
 #include <algorithm>
 #include <assert.h>
 #include <math_constants.h>

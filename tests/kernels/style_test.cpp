@@ -153,6 +153,13 @@ TEST_CASE("style: pointers and references to arrays, and to a function, whose ty
   }
 }
 
+TEST_CASE("style: macros of a program before its includes") {
+  const auto in = random_ints(64, 8, -100, 100);
+  const auto out = upload(std::vector<int>(3));
+  launch(corpus("names")->untyped_kernel("named"), {.grid = {1}, .block = {64}}, upload(in), out);
+  CHECK(download(out) == std::vector<int>{std::accumulate(in.begin(), in.end(), 0), static_cast<int>(warp_size()), 7});
+}
+
 TEST_SUITE_END();
 
 }  // namespace

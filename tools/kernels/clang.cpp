@@ -74,7 +74,7 @@ class ClangCompilation {
                               "COMPILER clang, so that NVRTC compiles it",
                               request.architecture, request.architecture.substr(request.architecture.find('_') + 1)));
     }
-    host::write_kernel_headers(file("headers"));
+    host::write_kernel_headers(file("headers"), request.options.include_directories);
   }
 
   std::vector<std::byte> make_image() {

@@ -18,13 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes the headers that Weir passes to HIPRTC into a folder, because hipcc lacks them.
+// Writes the headers that Weir passes to HIPRTC into a folder, because hipcc lacks them. Its subfolder "last" has those that
+// the program's own come before.
 void write_device_headers(const fs::path& folder) {
-  for (const kernels::DeviceHeader& header : kernels::device_headers) {
-    const fs::path path = folder / header.name;
+  const auto write = [](const fs::path& path, const char* text) {
     fs::create_directories(path.parent_path());
-    std::ofstream(path) << header.text;
-  }
+    std::ofstream(path) << text;
+  };
+  for (const kernels::DeviceHeader& header : kernels::device_headers) write(folder / header.name, header.text);
+  for (const kernels::CubFile& file : kernels::cub_files) write(folder / "last" / file.name, file.text);
 }
 
 // Returns the command of nvcc, hipcc or Clang that compiles `source` and writes the image to `output`. `headers`: the folder
@@ -43,6 +45,7 @@ std::vector<std::string> command(const Request& request, const std::string& sour
     // With -c, hipcc still links the code object but leaves out the options for linking a program.
     add({"-x", "hip", "-c", "--cuda-device-only", "--no-gpu-bundle-output", "--offload-arch=" + request.architecture});
     add({kernels::without_masks_option, "-include", "hip/hip_runtime.h", "-I" + headers, "-include", kernels::first_header});
+    add({"-idirafter", headers + "/last"});
     if (options.fast_math) words.emplace_back("-ffast-math");
     if (options.debug) {
       add({"-g", "-O0"});

@@ -66,9 +66,11 @@ std::string_view advice_for(std::string_view output) {
   const Advice all[] = {
       {{"no such instruction", "in 'asm'", "invalid instruction mnemonic"},
        "inline assembly works only on GPUs: put it between #ifndef __WEIR_HOST__ and #endif"},
-      {{"error: 'cub/", "error: cub/", "error: 'thrust/", "error: thrust/", "error: 'cuda/", "error: cuda/"},
-       "Weir has no <cub/...>, <thrust/...> and <cuda/...>: put code that needs them between #ifndef __WEIR_HOST__ and "
-       "#endif"},
+      {{"error: 'cub/", "error: cub/", "in namespace 'cub'", "of namespace 'cub'", "is not a member of 'cub'"},
+       "Weir has of CUB only BlockReduce, BlockScan, BlockLoad, BlockStore, WarpReduce and WarpScan: put code that needs "
+       "more between #ifndef __WEIR_HOST__ and #endif"},
+      {{"error: 'thrust/", "error: thrust/", "error: 'cuda/", "error: cuda/"},
+       "Weir has no <thrust/...> and <cuda/...>: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
       {{"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"},
        "Weir has no textures and surfaces on the CPU: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
       {{"'__isShared'", "'__isGlobal'", "'__isConstant'", "'__isLocal'"},
@@ -78,6 +80,11 @@ std::string_view advice_for(std::string_view output) {
     for (const std::string_view sign : advice.signs) {
       if (output.find(sign) != output.npos) return advice.text;
     }
+  }
+  const auto says = [&](const std::string& text) { return output.find(text) != output.npos; };
+  for (const char* const header : refused_headers()) {
+    if (says(fmt::format("error: '{}' file not found", header)) || says(fmt::format("error: {}: No such file", header)))
+      return refused_header_error;
   }
   return "";
 }
@@ -424,8 +431,9 @@ class Compilation {
     // cannot read.
     if (source_.find("include") != std::string_view::npos) {
       const std::string folder(kernels::header_folder);
-      write_kernel_headers(folder_->path() + shown_ + "/" + folder);
+      write_kernel_headers(folder_->path() + shown_ + "/" + folder, options_.include_directories);
       arguments.insert(arguments.begin(), {"-I", folder});
+      if (!options_.headers.empty()) arguments.insert(arguments.begin(), "-I.");  // those are the program's own, as on GPUs
     }
     for (std::string& option : language()) arguments.push_back(std::move(option));
     arguments.insert(arguments.end(), {"-E", own("unit.cpp"), "-o", own("unit.ii")});
