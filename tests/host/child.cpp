@@ -539,46 +539,6 @@ extern "C" __global__ void write(int* out, int n) { out[threadIdx.x + n] = 2; })
   if (whose != "kernel") *own = 1;
 }
 
-// Kernels that give the same both ways, and one that does not: lanes of the pass read before they write, and those on fibers
-// run one after another.
-void checked_launches(const std::string&) {
-  const auto module = host().compile(R"(
-__device__ int launches;
-__device__ int* last;
-extern "C" __global__ void add(int* x, int* unused) {
-  static __device__ int before = 0;
-  __shared__ int s[64];
-  s[threadIdx.x] = x[threadIdx.x];
-  __syncthreads();
-  x[threadIdx.x] += s[63 - threadIdx.x];
-  if (threadIdx.x == 0) {
-    ++launches;
-    x[64] = before++;
-    last = x;
-  }
-}
-extern "C" __global__ void race(int* unused, int* x) {
-  const int v = __shfl_xor_sync(~0u, x[threadIdx.x], 1);
-  if (threadIdx.x > 0) x[threadIdx.x] = x[threadIdx.x - 1] + (v < 0);
-})");
-  const StreamPtr stream = host().create_stream();
-  const auto x = host().allocate<int>(65), y = host().allocate<int>(65);
-  const auto pooled = stream->allocate_async<int>(65);
-  for (int* const memory : {x.data(), y.data(), pooled.data()}) {
-    for (int i = 0; i < 65; ++i) memory[i] = i;
-  }
-  for (const char* name : {"add", "add", "race"}) {
-    attempt([&] {
-      stream->launch(module->untyped_kernel(name), {1, 64}, x.data(),
-                     std::string(name) == "race" ? y.data() : pooled.data());
-      stream->synchronize();
-    });
-  }
-  std::printf("x[5]: %d, launches before the last: %d, of the variable: %d, x was last: %d, y[5]: %d\n", x.data()[5],
-              x.data()[64], *reinterpret_cast<int*>(module->global("launches").data()),
-              static_cast<int>(*reinterpret_cast<int**>(module->global("last").data()) == x.data()), y.data()[5]);
-}
-
 // 60 threads on memory for 60 numbers: once as they should be, and once each one element further on.
 void out_of_range(const std::string& where) {
   const auto module = host().compile(R"(
@@ -634,7 +594,6 @@ const std::map<std::string, void (*)(const std::string&)> parts = {
     {"barriers", barriers},
     {"debug", debug},
     {"out_of_range", out_of_range},
-    {"checked_launches", checked_launches},
     {"faults", faults},
     {"overflow", overflow},
     {"kernel_without_memory", kernel_without_memory},

@@ -161,25 +161,6 @@ TEST_CASE("WEIR_HOST_SIGNALS=0 leaves the signals alone") {
 }
 #endif
 
-TEST_CASE("WEIR_HOST_CHECK=fibers compares what each launch writes with what it writes on fibers") {
-  const Outcome checked = play("checked_launches", "", {{"WEIR_HOST_CHECK", "fibers"}, {"WEIR_HOST_TIER", "pass"}});
-  CAPTURE(checked.output);
-  CAPTURE(checked.errors);
-  CHECK(checked.status == 0);
-  if (!checked.says("has no work-group pass")) {
-    CHECK(checked.says("x[5]: 126, launches before the last: 1, of the variable: 2, x was last: 1, y[5]: 4\n"));
-    CHECK(checked.count("error: ") == 1);
-    CHECK(checked.says("kernel 'race' on host:0"));
-    CHECK(checked.says("WEIR_HOST_CHECK: the memory of argument 1, byte 8 has 0x00000001 (1 as an int, "));
-    CHECK(checked.says("but on fibers 0x00000000 (0 as an int, "));
-  }
-  const Outcome plain = play("checked_launches");
-  CHECK_FALSE(plain.says("error:"));
-  const Outcome wrong = play("checked_launches", "", {{"WEIR_HOST_CHECK", "yes"}});
-  CHECK(wrong.says("reading WEIR_HOST_CHECK='yes'"));
-  CHECK(wrong.says("set it to 'fibers'"));
-}
-
 TEST_CASE("scopes may be static and thread-local objects") {
   const Outcome outcome = play("scopes_that_outlive", "", {{"MALLOC_PERTURB_", "170"}});
   CHECK(outcome.status == 0);

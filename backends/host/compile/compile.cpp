@@ -31,7 +31,6 @@
 #include "backends/host/compile/messages.hpp"
 #include "backends/host/run/address_sanitizer.hpp"
 #include "backends/host/run/kernel.hpp"
-#include "backends/host/run/launch_check.hpp"
 #include "backends/host/run/module.hpp"
 #include "core/base/child_process.hpp"
 #include "core/base/program_search.hpp"
@@ -203,9 +202,9 @@ bool asked_for_sanitizer() {
 
 class Compilation {
  public:
-  /// `architecture`: as for `compiler_flags`. `on_fibers`: forces fibers. `sanitize`: compiles for AddressSanitizer.
+  /// `architecture`: as for `compiler_flags`. `sanitize`: compiles for AddressSanitizer.
   Compilation(std::string_view source, const CompileOptions& options, std::string_view architecture, int warp_size,
-              bool cooperation, bool on_fibers = false, bool sanitize = false)
+              bool cooperation, bool sanitize = false)
       : sanitize_(sanitize),
         source_(source),
         options_(options),
@@ -213,7 +212,7 @@ class Compilation {
         compiler_(find_compiler()),
         flags_(compiler_flags(compiler_, architecture, options)),
         warp_size_(warp_size),
-        first_tier_(on_fibers || sanitize ? Tier::fibers : host::choose_tier(compiler_, options.debug)),
+        first_tier_(sanitize ? Tier::fibers : host::choose_tier(compiler_, options.debug)),
         unit_(compose_unit(source, options, warp_size, first_tier_, front_end())) {
     // The folder of the source, where its headers are found; "../common.h" is outside of it.
     for (const auto& [name, text] : options.headers) {
@@ -222,11 +221,7 @@ class Compilation {
       while (static_cast<std::size_t>(std::count(shown_.begin(), shown_.end(), '/')) < ups + 1) shown_ += "/in";
     }
     if (!options.headers.empty()) flags_.emplace_back("-I.");
-    // Launches are checked by comparing results, so both runs must round in the same way.
-    if (checks_launches() && !compiler_.is_gcc) flags_.insert(flags_.end(), {"-ffp-contract=off", "-fveclib=none"});
   }
-
-  bool is_on_fibers() const noexcept { return first_tier_ == Tier::fibers; }
 
   /// Compiles without the cache. Sets `log` to the compiler's warnings.
   Image compiled(std::string& log) {
@@ -647,20 +642,14 @@ auto with_errors(const char* operation, const std::string& object, const Compile
 ModulePtr compile_module(Device& device, std::string_view source, const CompileOptions& options) {
   return with_errors("Device::compile", device.describe(), options, device.feature(Feature::block_cooperation).reason, [&] {
     const bool sanitize = asked_for_sanitizer();
-    const auto compilation = [&](bool on_fibers) {
-      return Compilation(source, options, "native", device.properties().warp_size,
-                         device.supports(Feature::block_cooperation), on_fibers, sanitize);
-    };
-    Compilation chosen = compilation(false);
+    Compilation compilation(source, options, "native", device.properties().warp_size,
+                            device.supports(Feature::block_cooperation), sanitize);
     if (options.debug) {
-      auto [image, folder] = chosen.image_for_debugger();
+      auto [image, folder] = compilation.image_for_debugger();
       return load_image(device, image, std::move(folder));
     }
-    ModulePtr module =
-        load_image(device, chosen.image(), sanitize ? std::optional<detail::TemporaryFolder>(std::in_place) : std::nullopt);
-    if (checks_launches() && !chosen.is_on_fibers())
-      static_cast<HostModule&>(*module).set_reference(load_image(device, compilation(true).image(), std::nullopt));
-    return module;
+    return load_image(device, compilation.image(),
+                      sanitize ? std::optional<detail::TemporaryFolder>(std::in_place) : std::nullopt);
   });
 }
 

@@ -21,7 +21,6 @@
 #include "backends/host/engine/own_threads.hpp"
 #include "backends/host/engine/schedule_policy.hpp"
 #include "backends/host/engine/signal.hpp"
-#include "backends/host/run/launch_check.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -123,9 +122,7 @@ struct alignas(64) Scheduler::IdleWorker {
 
 Scheduler& Scheduler::instance() {
   static auto* const scheduler = new Scheduler(
-      checks_launches()
-          ? 1
-          : static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
+      static_cast<int>(support::environment_number("WEIR_HOST_THREADS", default_threads(), 1, most_threads)),
       SchedulePolicy::from_environment());
   return *scheduler;
 }

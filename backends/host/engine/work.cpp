@@ -11,7 +11,6 @@
 
 #include "backends/host/engine/executable.hpp"
 #include "backends/host/engine/queue.hpp"
-#include "backends/host/run/launch_check.hpp"
 #include "backends/host/run/worker_memory.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
@@ -259,10 +258,6 @@ Progress WorkRun::run_launch(const Launch& launch) {
   }
   crashed_.store(false, std::memory_order_relaxed);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-  if (launch.kernel->reference()) {
-    run_checked(launch, blocks);
-    return Progress::done;
-  }
   if (launch.cooperative) {
     run_together(blocks);
     return Progress::done;
@@ -274,38 +269,6 @@ Progress WorkRun::run_launch(const Launch& launch) {
                    launch.priority ? level_of(*launch.priority) : queue_->level(), *continuation_,
                    &launch.kernel->step_time(), launch.most_workers);
   return done ? Progress::done : Progress::pending;
-}
-
-/// Runs a launch twice from the same initial memory: first on fibers, then as the kernel is compiled. Compares the results
-/// and keeps those of the second run.
-void WorkRun::run_checked(const Launch& launch, std::uint64_t blocks) try {
-  const HostKernel& kernel = *launch.kernel;
-  const auto run = [&](const Work& work) {
-    work_ = &work;
-    if (launch.cooperative) {
-      run_together(blocks);
-    } else {
-      do_range(0, blocks);
-    }
-  };
-  const Work& as_compiled = *work_;
-  LaunchCheck check(kernel, *kernel.reference());
-  if (check.is_possible()) {
-    Work on_fibers = launch;
-    std::get<Launch>(on_fibers).kernel = kernel.reference();
-    run(on_fibers);
-    check.begin_second_run();
-  }
-  run(as_compiled);
-  const std::string difference = check.difference(argument_addresses_, kernel.parameters());
-  if (difference.empty()) return;
-  keep_fault(*queue_,
-             {Errc::device_fault, "Stream::launch", "kernel '" + kernel.name() + "' on " + queue_->device().describe(),
-              "WEIR_HOST_CHECK: " + difference +
-                  "; either threads race, or floating-point numbers are added in a varying order, or it is an error of "
-                  "Weir: report it"});
-} catch (const std::bad_alloc& e) {
-  keep_thrown(*queue_, "a launch was not checked or not run", e.what(), Errc::out_of_memory);
 }
 
 /// Stores the error of a stuck block for the stream's next synchronize. The other blocks of the launch still run.

@@ -178,7 +178,6 @@ class WorkRun final : private Divisible,
   Progress run_copy(const Copy& copy);
   Progress run_fill(const Fill& fill);
   Progress run_launch(const Launch& launch);
-  void run_checked(const Launch& launch, std::uint64_t blocks);
   Progress run_memory_operations(const MemoryOperations& operations);
   Progress run_conditional(const Conditional& conditional);
 

@@ -32,11 +32,8 @@ class HostKernel final : public KernelImpl {
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
   /// Measurements of this kernel's launches; a step is one block.
   StepTime& step_time() const noexcept { return step_time_; }
-  /// The same kernel compiled for fibers, with which launches are compared; null without such a check.
-  const Ptr<const HostKernel>& reference() const noexcept { return reference_; }
   /// Logs one warning in a process, if kernels that wait are slow because the compiler lacks the work-group pass.
   void warn_of_fibers() const noexcept;
-  void set_reference(Ptr<const HostKernel> reference) noexcept { reference_ = std::move(reference); }
 
  protected:
   KernelProperties do_properties() const override;
@@ -48,7 +45,6 @@ class HostKernel final : public KernelImpl {
   std::span<const std::byte> code_;
   std::uint32_t max_threads_per_block_;
   KernelTier tier_;
-  Ptr<const HostKernel> reference_;
   alignas(64) mutable StepTime step_time_;  // each launch writes it, while other threads read the other members
 };
 

@@ -64,10 +64,7 @@ KernelPtr HostModule::do_kernel(std::string_view name) {
             fmt::format("'{}' is the name of several kernels with different parameters; use a different name for each",
                         name));
       }
-      auto kernel = make_ptr<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
-      if (reference_)
-        kernel->set_reference(Ptr<const HostKernel>(static_cast<const HostKernel*>(reference_->untyped_kernel(name).get())));
-      return kernel;
+      return make_ptr<HostKernel>(Ptr<HostModule>(this), std::string(name), *record);
     }
     names.emplace_back(record->name);
   }

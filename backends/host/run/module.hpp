@@ -42,8 +42,6 @@ class HostModule final : public ModuleImpl {
   /// module. The loader's lock orders the two, but ThreadSanitizer does not see that lock, so this load of an atomic makes
   /// the order visible.
   static void see_unloaded() noexcept { (void)unloaded_.load(std::memory_order_acquire); }
-  /// Sets a module of the same source for fibers, whose kernels are used to check launches.
-  void set_reference(ModulePtr reference) noexcept { reference_ = std::move(reference); }
 
  protected:
   KernelPtr do_kernel(std::string_view name) override;
@@ -56,7 +54,6 @@ class HostModule final : public ModuleImpl {
   std::vector<Variable> variables_;
   std::vector<std::byte> image_;  // used by crash reports to find source lines
   std::span<const std::byte> code_;
-  ModulePtr reference_;
   std::optional<detail::TemporaryFolder> file_;
   std::shared_ptr<void> attached_;
   static inline std::atomic<std::uint64_t> unloaded_{0};

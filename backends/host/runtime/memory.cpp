@@ -13,7 +13,6 @@
 
 #include "backends/host/engine/queue.hpp"
 #include "backends/host/run/address_sanitizer.hpp"
-#include "backends/host/run/launch_check.hpp"
 #include "backends/host/schedule/scheduled_memory.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/device.hpp"
@@ -123,13 +122,11 @@ void* allocate_aligned(const Device& device, const char* operation, std::size_t 
   if (bytes > device.properties().total_memory ||
       ::posix_memalign(&memory, allocation_alignment, std::max<std::size_t>(bytes, 1)) != 0)
     throw_out_of_memory(device, operation, bytes);
-  record_memory(memory, bytes);
   return memory;
 }
 
 void free_aligned(void* memory) noexcept {
   unwatch_memory(memory);
-  forget_memory(memory);
   std::free(memory);
 }
 
