@@ -302,7 +302,7 @@ TEST_CASE("one warning in a process tells that kernels with barriers are slow be
   };
   const std::string warning = errors("barrier", {});
   CHECK(warning.starts_with("weir warn: threads of kernel 'k' wait on fibers, up to 300 times slower "));
-  CHECK(warning.find("'weir doctor' names what to install") != warning.npos);
+  CHECK(warning.find("'weir doctor' or 'python -m weir info' names what to install") != warning.npos);
   CHECK(std::count(warning.begin(), warning.end(), '\n') == 1);
   CHECK(errors("none", {}) == "");
   CHECK(errors("barrier", {{"WEIR_HOST_TIER", "fibers"}}) == "");

@@ -64,8 +64,8 @@ void HostKernel::warn_of_fibers() const noexcept try {
   if (compiler.find("/weir_workgroup-") != std::string::npos || support::environment("WEIR_HOST_TIER")) return;
   support::log(support::LogLevel::warn,
                fmt::format("threads of kernel '{}' wait on fibers, up to 300 times slower than with the work-group pass, "
-                           "which the compiler lacks ({}); 'weir doctor' names what to install, and WEIR_HOST_TIER=fibers "
-                           "ends this warning",
+                           "which the compiler lacks ({}); 'weir doctor' or 'python -m weir info' names what to install, "
+                           "and WEIR_HOST_TIER=fibers ends this warning",
                            name(), compiler));
 } catch (const std::exception&) {
   // Out of memory: there is no warning.

@@ -5,15 +5,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <sstream>
 
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
-#include "weir/backend.hpp"
 #include "weir/kernel_bundle.hpp"
 #include "weir/stream.hpp"
 
@@ -93,25 +90,6 @@ nb::tuple key_of(const LaunchConfig& c) {
   return nb::make_tuple(tuple_of(c.grid), tuple_of(c.block), c.shared_memory_bytes, c.cooperative,
                         c.cluster == Dim3{} ? nb::none() : nb::object(tuple_of(c.cluster)),
                         c.programmatic_stream_serialization, c.priority ? nb::cast(*c.priority) : nb::none());
-}
-
-/// Warns once per process if a kernel with barriers is compiled without the work-group pass. Call it with the GIL held.
-void warn_of_fibers(Device& device, const std::string& source) {
-  static std::atomic<bool> is_warned{false};
-  if (is_warned || device.backend().name() != "host") return;
-  const auto mentions = [&](const char* name) { return source.find(name) != source.npos; };
-  constexpr std::array barriers{"__syncthreads", "__syncwarp", "_sync(", "cooperative_groups"};
-  if (std::none_of(barriers.begin(), barriers.end(), mentions)) return;
-  const std::string compiler = without_gil([&] { return device.backend().versions().compiler; });  // VERSION, PATH[, PASS]
-  if (compiler.find("/weir_workgroup-") != compiler.npos || is_warned.exchange(true)) return;
-  const std::string text =
-      "on the CPU, threads that wait at a barrier run on fibers here, 40 times slower and more than with the work-group "
-      "pass: " +
-      compiler +
-      " is no Clang that this package has a pass for. `python -m weir info` lists them; install one of these (apt-get "
-      "install clang-19), or name it in WEIR_HOST_CXX";
-  const nb::object category = nb::module_::import_("weir.errors").attr("SlowKernelWarning");
-  if (PyErr_WarnEx(category.ptr(), text.c_str(), 1) != 0) throw nb::python_error();
 }
 
 Device& device_of_kernel(nb::handle kernel) {
@@ -222,7 +200,6 @@ const KernelObject& KernelFunction::on(Device& device) {
   }
   // Two threads may both compile. The second one finds the result in the disk cache, and then uses the kernel of the first.
   auto made = without_gil([&] { return device.compile(source_, options_)->untyped_kernel(name_); });
-  warn_of_fibers(device, source_);
   auto kernel = std::make_unique<KernelObject>(std::move(made), types_);
   const std::lock_guard lock(mutex_);
   if (const KernelObject* other = known()) return *other;
@@ -431,9 +408,7 @@ void bind_kernel(nb::module_& module) {
       [](const std::string& source, nb::handle device, nb::kwargs options) {
         Device& on = device_of(device);
         const CompileOptions all = compile_options(options);
-        ModulePtr made = without_gil([&] { return on.compile(source, all); });
-        warn_of_fibers(on, source);
-        return ModuleObject{std::move(made)};
+        return ModuleObject{without_gil([&] { return on.compile(source, all); })};
       },
       nb::arg("source"), nb::arg("device") = nb::none(), nb::arg("options"),
       nb::sig("def compile(source: str, device: _Device = None, *, name: str = ..., define_macro: dict[str, str] = {}, "

@@ -27,7 +27,6 @@ __all__ = [
     "BackendUnavailableError",
     "DeviceFaultError",
     "BackendFailureError",
-    "SlowKernelWarning",
 ]
 
 
@@ -203,13 +202,6 @@ class BackendFailureError(Error):
 
     code = "backend_failure"
     codes = ("backend_failure", "communicator_failed")
-
-
-# The Python package itself.
-
-
-class SlowKernelWarning(UserWarning):
-    """Kernels with barriers run slowly on the CPU, because the compiler has no work-group pass. Given once."""
 
 
 _by_code = {code: one for one in Error.__subclasses__() for code in one.codes or (one.code,)}
