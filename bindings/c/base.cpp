@@ -85,11 +85,8 @@ weir_result keep_current(const char* function) {
 
 }  // namespace
 
-// Codes have the same numbers and names in C and in C++; docs/tools/errors.py checks this.
 weir_result result_of(Errc code) noexcept {
-  static_assert(static_cast<int>(Errc::communicator_failed) == WEIR_ERROR_COMMUNICATOR_FAILED);  // the last code
-  return code >= Errc::invalid_argument && code <= Errc::communicator_failed ? static_cast<weir_result>(code)
-                                                                              : WEIR_ERROR_UNKNOWN;
+  return to_string(code) != "unknown" ? static_cast<weir_result>(code) : WEIR_ERROR_UNKNOWN;
 }
 
 weir_result result_of(const std::error_code& code) noexcept {

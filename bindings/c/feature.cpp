@@ -3,7 +3,7 @@
 
 #include "bindings/c/call.hpp"
 
-// The C interface: features (weir/c/feature.h). In C the number of a feature never changes; in C++ it may change.
+// The C interface: features (weir/c/feature.h).
 using namespace weir::c;
 
 size_t weir_feature_count(void) { return weir::feature_count; }
@@ -23,8 +23,6 @@ weir_result weir_feature_parse(const char* name, weir_feature* feature) {
     auto& result = output(feature, "feature");
     const auto found = weir::parse_feature(text(name, "name"));
     if (!found) throw_invalid("no feature is named '" + std::string(name) + "'");
-    for (std::size_t i = 0; i < weir::feature_count; ++i) {
-      if (feature_of(static_cast<weir_feature>(i)) == found) result = static_cast<weir_feature>(i);
-    }
+    result = static_cast<weir_feature>(*found);
   });
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares docs/c.md with the C interface: each function of include/weir/c has its place in the table of names, and is called in
-tests/c, by a test or by the adapter for the conformance suite."""
+tests/c, by a test or by the adapter for the conformance suite. Features have the same numbers as in C++."""
 import re
 import sys
 
@@ -20,6 +20,10 @@ for name in functions:
         errors.append(f"{name} is not called in tests/c")
 errors += [f"there is no function {name}" for name in sorted(said - set(functions) - set(re.findall(r"\bweir_\w+", headers)))
            if name not in ("weir_c_tests", "weir_c_conformance")]
+features = re.findall(r"^  X\((\w+), ", (root / "include/weir/feature.hpp").read_text(encoding="utf-8"), re.M)
+numbered = [(name.upper(), str(number)) for number, name in enumerate(features)]
+errors += [f"WEIR_FEATURE_{name} = {number} is in one of weir/c/feature.h and weir/feature.hpp alone"
+           for name, number in set(re.findall(r"^  WEIR_FEATURE_(\w+) = (\d+),", headers, re.M)) ^ set(numbered)]
 for error in errors:
     print(f"docs/c.md: {error}")
 print(f"{len(functions)} functions")

@@ -4,7 +4,7 @@
 
 - The comment above `namespace weir` is the file's.
 - `// --- Streams ---` begins a group of members; what backends override is a group of its own.
-- The features, which a macro lists, are written out.
+- The features and the codes of errors, which macros list, are written out.
 - Private members are left out, and definitions of members outside of their class, and what is said about names of std.
 """
 import re
@@ -13,12 +13,15 @@ from pathlib import Path
 
 text = Path(sys.argv[1]).read_text()
 
-# The features.
-features = re.findall(r'^  X\((\w+), "(.*?)"\)', text, re.M)
-if features:
-    enumerators = "\n".join(f"  {name},  ///< {words}." for name, words in features)
-    text = re.sub(r"#define WEIR_FEATURE_ENUMERATOR.*?#undef WEIR_FEATURE_ENUMERATOR", lambda _: enumerators, text, flags=re.S)
-    text = re.sub(r"^#define WEIR_FEATURES\(X\)(.*\\\n)+.*\n", "#define WEIR_FEATURES(X)\n", text, flags=re.M)
+# The features and the codes of errors.
+for table, form in (("FEATURE_ENUMERATOR", r'^  X\((\w+), "(.*?)"\)'),
+                    ("ERROR_CODE", r'^  X\((\d+), (\w+), \w+, \w+,\s*\\?\s*"(.*?)"\)')):
+    named = re.search(rf"#define WEIR_{table}.*?#undef WEIR_{table}", text, re.S)
+    if named:
+        listed = text if "FEATURE" in table else (Path(sys.argv[1]).parent / "errors.h").read_text()
+        enumerators = "\n".join(f"  {' = '.join(reversed(names))},  ///< {words}." for *names, words in re.findall(form, listed, re.M))
+        text = text.replace(named[0], enumerators)
+text = re.sub(r"^#define WEIR_FEATURES\(X\)(.*\\\n)+.*\n", "#define WEIR_FEATURES(X)\n", text, flags=re.M)
 
 # The file's comment.
 text = re.sub(r"(?:^///.*\n)+(?=namespace weir)", lambda comment: "/// @file\n" + comment[0] + "\n", text, count=1, flags=re.M)

@@ -8,69 +8,25 @@
 #include <system_error>
 #include <type_traits>
 
+#include "weir/errors.h"
 #include "weir/export.hpp"
 
 /// Errors: the exception `Error`, which contains a portable code (`Errc`), a text, and the driver's own error.
 namespace weir {
 
-/// The portable code of an error, with the same meaning on all backends. Comparable with `std::error_code`.
+/// The portable code of an error, with the same meaning on all backends: see `WEIR_ERRORS`. Comparable with
+/// `std::error_code`.
 enum class Errc : int {
-  // Mistakes of the caller.
-  invalid_argument = 1,      ///< an argument outside its domain
-  length_mismatch,           ///< the two sides of a typed copy differ in length
-  stream_closed,             ///< the stream was closed
-  wrong_device,              ///< an object belongs to another device or backend
-  wrong_thread,              ///< the stream is another thread's per-thread default stream
-  unsupported,               ///< the device lacks a feature; the message has the reason
-  called_from_host_function, ///< a host function must not call Weir
-  forked_process,            ///< the backend was opened before fork(); the child cannot use it
-  // Capture.
-  capture_unsupported,       ///< the operation is not allowed while capturing; the capture continues
-  capture_invalidated,       ///< the capture was invalidated by an earlier error
-  capture_merge,             ///< the call would join two separate captures
-  capture_unmatched,         ///< another stream began the capture
-  capture_unjoined,          ///< when the capture was ended, its first stream had not waited for a stream that had joined
-                             ///< the capture
-  capture_isolation,         ///< captured work would depend on work outside the capture
-  capture_implicit,          ///< the legacy default stream would be ordered against a capture
-  captured_event,            ///< the event was last recorded in a capture, so it never completes by itself
-  capture_wrong_thread,      ///< another thread began the capture, and in its mode only that thread may end it
-  not_capturing,             ///< the call needs an open capture
-  already_capturing,         ///< the stream is capturing already
-  // Events.
-  timing_disabled,           ///< elapsed time of an event made without timing
-  not_recorded,              ///< elapsed time of an event that was never recorded
-  not_ready,                 ///< elapsed time of an event that is not complete
-  // Resources.
-  out_of_memory,             ///< host or device memory is exhausted
-  pool_exhausted,            ///< all slots of a pool are leased
-  // Modules and graphs.
-  compilation_failed,        ///< the source did not compile; the message has the compiler's log
-  compiler_not_found,        ///< no compiler was found
-  invalid_image,             ///< this device cannot load the module image
-  kernel_not_found,          ///< the module has no kernel of that name
-  graph_update_failed,       ///< the new graph's topology differs too much; the executable graph is unchanged
-  // Backends.
-  invalid_environment,       ///< an environment variable does not parse
-  backend_unknown,           ///< there is no backend of that name
-  plugin_not_found,          ///< the backend's plugin is in none of the folders searched
-  plugin_incompatible,       ///< the plugin was built for another Weir
-  headers_incompatible,      ///< the program was built with the headers of another Weir
-  driver_not_found,          ///< the vendor's driver library could not be opened
-  driver_too_old,            ///< the driver lacks a function that Weir needs
-  no_device,                 ///< the driver works but reports no device
-  driver_failed,             ///< the driver did not start
-  // Failures of the device or the driver.
-  device_fault,              ///< work on the device failed; the device's state may be lost
-  backend_failure,           ///< any other error of the vendor's driver; see the native code
-  communicator_failed,       ///< a peer, the network or a timeout made the communicator fail; make a new one
+#define WEIR_ERROR_CODE(number, name, NAME, type, sentence) name = number,
+  WEIR_ERRORS(WEIR_ERROR_CODE)
+#undef WEIR_ERROR_CODE
 };
 
 /// The category of each `std::error_code` that is made from an `Errc`. Its name is "weir".
 WEIR_API const std::error_category& error_category() noexcept;
 /// Makes a `std::error_code` of the category `error_category()`.
 WEIR_API std::error_code make_error_code(Errc) noexcept;
-/// The code's name: `"stream_closed"`.
+/// The code's name: `"stream_closed"`; "unknown" for a number that is not a code.
 WEIR_API std::string_view to_string(Errc) noexcept;
 
 /// Prints the name of an enumerator (`Errc`, `Feature`, `CaptureStatus`, …) to a `std::ostream`. GoogleTest and Catch2 then

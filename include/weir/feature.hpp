@@ -14,8 +14,8 @@
 /// feature, and the reason if not.
 namespace weir {
 
-/// The list of features: X(name, description). Programs contain the numbers of features, so a change of the order changes
-/// the ABI: see docs/abi.md.
+/// The list of features: X(name, description). Programs contain the numbers of features, also in C (`weir_feature`), where
+/// they never change: add features at the end.
 #define WEIR_FEATURES(X)                                                                                             \
   X(stream_priorities, "streams whose work is preferred over other streams'")                                        \
   X(per_thread_default_stream, "Device::per_thread_stream")                                                          \

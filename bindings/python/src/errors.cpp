@@ -12,14 +12,18 @@
 #include "bindings/python/src/common.hpp"
 #include "weir/error.hpp"
 
-// Converts errors to Python exceptions. weir/errors.py defines a class for each error code.
+// Converts errors to Python exceptions. WEIR_ERRORS names the class of each code; weir/errors.py defines it.
 namespace weir::python {
 namespace {
 
-nb::object class_of(Errc code) {
-  const nb::module_ errors = nb::module_::import_("weir.errors");
-  const std::string_view name = to_string(code);
-  return errors.attr("_by_code").attr("get")(nb::str(name.data(), name.size()), errors.attr("Error"));
+const char* class_name(Errc code) noexcept {
+  switch (code) {
+#define WEIR_ERROR_CLASS(number, name, NAME, type, sentence) \
+  case Errc::name: return #type;
+    WEIR_ERRORS(WEIR_ERROR_CLASS)
+#undef WEIR_ERROR_CLASS
+  }
+  return "Error";
 }
 
 /// Replaces C++ names in the core's messages by Python's names.
@@ -94,7 +98,7 @@ std::string in_python(std::string text) {
 nb::object exception_of(const Error& error) {
   std::string text = in_python(error.what());
   if (error.errc() == Errc::forked_process) text += "; in Python by multiprocessing.get_context(\"spawn\")";
-  nb::object exception = class_of(error.errc())(text.c_str());
+  nb::object exception = nb::module_::import_("weir.errors").attr(class_name(error.errc()))(text.c_str());
   exception.attr("code") = nb::cast(std::string(to_string(error.errc())).c_str());
   exception.attr("operation") = in_python(error.operation()).c_str();
   exception.attr("object") = error.object().c_str();

@@ -162,7 +162,7 @@ def test_errors_speak_python():
         (lambda d, s: s.end_capture(), "Stream.end_capture"),
         (lambda d, s: d.allocate(4).fill(1, stream=s.close() or s), "Buffer.fill"),
         (lambda d, s: s.allocate(4, pool=s.close()), "Stream.allocate"),
-        (lambda d, s: s.launch_host_func(print, s.close()), "Stream.is_capturing"),
+        (lambda d, s: s.launch_host_func(print, s.close()), "Stream.launch_host_func"),
         (lambda d, s: weir.launch(s, weir.LaunchConfig(1, 1 << 20), weir.compile(EMPTY, d)["f"]), "weir.launch"),
         (lambda d, s: weir.compile(EMPTY, d)["g"], "Module.get_kernel"),
         (lambda d, s: weir.compile(EMPTY, d).get_global("g"), "Module.get_global"),
@@ -195,18 +195,16 @@ def test_info_tells_what_is_wrong():
 
 
 def test_each_code_has_a_class():
-    header = pathlib.Path(__file__).parents[3] / "include" / "weir" / "error.hpp"
-    body = re.search(r"enum class Errc[^{]*\{(.*?)\};", header.read_text(), re.S)[1]
-    codes = set(re.findall(r"^\s*(?:X\()?([a-z_]+)\b(?=[ ,=)])", body, re.M))
-    codes.discard("pool_exhausted")  # only C++ has pools of streams
-    assert len(codes) > 30 and codes <= set(weir.errors._by_code), codes - set(weir.errors._by_code)
+    header = pathlib.Path(__file__).parents[3] / "include" / "weir" / "errors.h"
+    classes = re.findall(r"^  X\(\d+, \w+, \w+, (\w+),", header.read_text(), re.M)
+    assert len(classes) > 30 and all(issubclass(getattr(weir, name), weir.Error) for name in classes)
     stream = weir.Device().create_stream()
     with pytest.raises(weir.CaptureError) as caught:
         stream.end_capture()
     assert caught.value.code == "not_capturing"
     with pytest.raises(weir.BackendUnavailableError) as caught:
         weir.Device("nonsense")
-    assert caught.value.code == "backend_unknown" and caught.value.code in weir.BackendUnavailableError.codes
+    assert caught.value.code == "backend_unknown"
 
 
 def test_signatures_are_read_by_inspect():

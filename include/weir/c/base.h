@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/errors.h"
+
 /// @file
 /// The C interface: versions, results, errors, and the handles of all objects.
 
@@ -57,51 +59,13 @@ typedef struct weir_portable_graph weir_portable_graph;
 
 // --- Results ------------------------------------------------------------------------------------------------------------
 
-/// The result of a call. docs/errors.md lists usual causes and remedies. A later release of the library may return other
-/// numbers.
+/// The result of a call: success, or an error of the list `WEIR_ERRORS` (weir/errors.h), such as `WEIR_ERROR_STREAM_CLOSED`.
+/// docs/errors.md lists usual causes and remedies. A later release of the library may return other numbers.
 typedef enum weir_result WEIR_C_ENUM {
   WEIR_SUCCESS = 0,
-  WEIR_ERROR_INVALID_ARGUMENT = 1,           ///< an argument outside its domain
-  WEIR_ERROR_LENGTH_MISMATCH = 2,            ///< the two sides of a copy differ in length
-  WEIR_ERROR_STREAM_CLOSED = 3,              ///< the stream was closed
-  WEIR_ERROR_WRONG_DEVICE = 4,               ///< an object belongs to another device or backend
-  WEIR_ERROR_WRONG_THREAD = 5,               ///< the stream is another thread's per-thread default stream
-  WEIR_ERROR_UNSUPPORTED = 6,                ///< the device lacks a feature; the message has the reason
-  WEIR_ERROR_CALLED_FROM_HOST_FUNCTION = 7,  ///< a host function must not call Weir
-  WEIR_ERROR_FORKED_PROCESS = 8,             ///< the backend was opened before fork(); the child cannot use it
-  WEIR_ERROR_CAPTURE_UNSUPPORTED = 9,        ///< not allowed while capturing; the capture continues
-  WEIR_ERROR_CAPTURE_INVALIDATED = 10,       ///< an earlier error invalidated the capture
-  WEIR_ERROR_CAPTURE_MERGE = 11,             ///< the call would join two separate captures
-  WEIR_ERROR_CAPTURE_UNMATCHED = 12,         ///< another stream began the capture
-  WEIR_ERROR_CAPTURE_UNJOINED = 13,          ///< the capture was ended while a forked stream was not joined
-  WEIR_ERROR_CAPTURE_ISOLATION = 14,         ///< captured work would depend on work outside the capture
-  WEIR_ERROR_CAPTURE_IMPLICIT = 15,          ///< the legacy default stream would be ordered against a capture
-  WEIR_ERROR_CAPTURED_EVENT = 16,            ///< the event was last recorded in a capture; it never completes
-  WEIR_ERROR_CAPTURE_WRONG_THREAD = 17,      ///< only the thread that began the capture may end it
-  WEIR_ERROR_NOT_CAPTURING = 18,             ///< the call needs an open capture
-  WEIR_ERROR_ALREADY_CAPTURING = 19,         ///< the stream is already capturing
-  WEIR_ERROR_TIMING_DISABLED = 20,           ///< elapsed time of an event made without timing
-  WEIR_ERROR_NOT_RECORDED = 21,              ///< elapsed time of an event that was never recorded
-  WEIR_ERROR_NOT_READY = 22,                 ///< elapsed time of an event that is not complete
-  WEIR_ERROR_OUT_OF_MEMORY = 23,             ///< host or device memory is exhausted
-  WEIR_ERROR_POOL_EXHAUSTED = 24,            ///< all streams of a pool are leased
-  WEIR_ERROR_COMPILATION_FAILED = 25,        ///< the source did not compile; the message has the compiler's log
-  WEIR_ERROR_COMPILER_NOT_FOUND = 26,        ///< no compiler was found
-  WEIR_ERROR_INVALID_IMAGE = 27,             ///< this device cannot load the image
-  WEIR_ERROR_KERNEL_NOT_FOUND = 28,          ///< the module has no kernel of that name
-  WEIR_ERROR_GRAPH_UPDATE_FAILED = 29,       ///< the new graph differs too much; the executable is unchanged
-  WEIR_ERROR_INVALID_ENVIRONMENT = 30,       ///< an environment variable does not parse
-  WEIR_ERROR_BACKEND_UNKNOWN = 31,           ///< no backend of that name is known or found
-  WEIR_ERROR_PLUGIN_NOT_FOUND = 32,          ///< the backend's plugin is in none of the folders searched
-  WEIR_ERROR_PLUGIN_INCOMPATIBLE = 33,       ///< the plugin was built for another Weir
-  WEIR_ERROR_HEADERS_INCOMPATIBLE = 34,      ///< libweir_c was built with the headers of another libweir
-  WEIR_ERROR_DRIVER_NOT_FOUND = 35,          ///< the vendor's driver library could not be opened
-  WEIR_ERROR_DRIVER_TOO_OLD = 36,            ///< the driver lacks a function that Weir needs
-  WEIR_ERROR_NO_DEVICE = 37,                 ///< the driver works but reports no device
-  WEIR_ERROR_DRIVER_FAILED = 38,             ///< the driver did not start
-  WEIR_ERROR_DEVICE_FAULT = 39,              ///< work on the device failed; the device's state may be lost
-  WEIR_ERROR_BACKEND_FAILURE = 40,           ///< any other error of the driver; see `weir_error::native_code`
-  WEIR_ERROR_COMMUNICATOR_FAILED = 41,       ///< from collectives, which are not available in C
+#define WEIR_C_RESULT(number, name, NAME, type, sentence) WEIR_ERROR_##NAME = number,
+  WEIR_ERRORS(WEIR_C_RESULT)
+#undef WEIR_C_RESULT
   WEIR_ERROR_UNKNOWN = 999,                  ///< an exception from another library, thrown by a callback written in C++
 } weir_result;
 

@@ -10,7 +10,7 @@
 
 WEIR_C_BEGIN
 
-/// The capabilities that some devices lack. Later releases append to the list.
+/// The capabilities that some devices lack, with the numbers of C++. Later releases append to the list.
 typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_STREAM_PRIORITIES = 0,           ///< streams whose work is preferred over other streams'
   WEIR_FEATURE_PER_THREAD_DEFAULT_STREAM = 1,   ///< weir_stream_get_per_thread
@@ -35,37 +35,36 @@ typedef enum weir_feature WEIR_C_ENUM {
   WEIR_FEATURE_GRAPH_MEMORY_NODES = 20,            ///< stream-ordered allocation inside a capture
   WEIR_FEATURE_GRAPH_CHILD_NODES = 21,             ///< weir_stream_add_child_graph
   WEIR_FEATURE_GRAPH_CONDITIONAL_NODES = 22,       ///< weir_stream_capture_if and weir_stream_capture_while
-  WEIR_FEATURE_EXTERNAL_EVENTS = 23,       ///< event records and waits as graph nodes that order graphs against other work
-  WEIR_FEATURE_CROSS_DEVICE_CAPTURE = 24,  ///< one capture that spans several devices
-  WEIR_FEATURE_WRITE_VALUE_32 = 25,        ///< weir_stream_write_value32
-  WEIR_FEATURE_WRITE_VALUE_64 = 26,        ///< weir_stream_write_value64
-  WEIR_FEATURE_WAIT_VALUE_32 = 27,         ///< weir_stream_wait_value32, comparing with == and &
-  WEIR_FEATURE_WAIT_VALUE_64 = 28,         ///< weir_stream_wait_value64, comparing with == and &
-  WEIR_FEATURE_WAIT_VALUE_GEQ = 29,        ///< waits for values with >=, compared cyclically, so that counters may wrap
-  WEIR_FEATURE_WAIT_VALUE_NOR = 30,        ///< waits for values with nor
-  WEIR_FEATURE_WAIT_VALUE_FLUSH = 31,      ///< waits for values that flush remote writes before the stream continues
-  WEIR_FEATURE_BATCH_MEMORY_OPERATIONS = 32,    ///< weir_stream_batch_memory_operations: several operations, contiguous in
-                                                ///< the stream
-  WEIR_FEATURE_ASYNC_ALLOCATION = 33,           ///< weir_allocation_create_async
-  WEIR_FEATURE_MEMORY_POOLS = 34,               ///< weir_memory_pool: pools of stream-ordered memory, with statistics
-  WEIR_FEATURE_MEMORY_POOL_MAX_SIZE = 35,       ///< weir_memory_pool_options::max_size: pools with a maximum size
-  WEIR_FEATURE_MANAGED_MEMORY = 36,             ///< memory that host and device use at the same address
-  WEIR_FEATURE_CONCURRENT_MANAGED_ACCESS = 37,  ///< the host may access managed memory while the device works
-  WEIR_FEATURE_MANAGED_ATTACH = 38,             ///< weir_stream_attach_memory
-  WEIR_FEATURE_MANAGED_PREFETCH = 39,           ///< weir_stream_prefetch
-  WEIR_FEATURE_HOST_REGISTRATION = 40,          ///< weir_host_registration_create: pinning existing memory
-  WEIR_FEATURE_PEER_ACCESS = 41,                ///< kernels that address another device's memory
-  WEIR_FEATURE_MODULES = 42,                    ///< weir_module_load
-  WEIR_FEATURE_RUNTIME_COMPILATION = 43,        ///< weir_module_compile
-  WEIR_FEATURE_COOPERATIVE_LAUNCH = 44,         ///< launches whose blocks can all wait for each other
-  WEIR_FEATURE_BLOCK_COOPERATION = 45,          ///< kernels with shared memory, barriers and atomics within a block
-  WEIR_FEATURE_BATCH_COPIES = 46,               ///< weir_stream_copy_batch: many copies in one call
-  WEIR_FEATURE_GRAPH_NODE_CHANGES = 47,         ///< weir_graph_exec_apply: changes of single nodes
-  WEIR_FEATURE_GRAPH_SWITCH_NODES = 48,         ///< weir_stream_capture_switch, weir_stream_capture_if_else
-  WEIR_FEATURE_CLUSTER_LAUNCH = 49,             ///< launches in thread block clusters
-  WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 50,        ///< kernels that begin before the previous one has ended
-  WEIR_FEATURE_LAUNCH_PRIORITY = 51,            ///< a priority for one launch
-  WEIR_FEATURE_PARTITIONS = 52,                 ///< streams that run on a part of the device: only in C++
+  WEIR_FEATURE_GRAPH_NODE_CHANGES = 23,            ///< weir_graph_exec_apply: changes of single nodes
+  WEIR_FEATURE_GRAPH_SWITCH_NODES = 24,            ///< weir_stream_capture_switch, weir_stream_capture_if_else
+  WEIR_FEATURE_EXTERNAL_EVENTS = 25,       ///< event records and waits as graph nodes that order graphs against other work
+  WEIR_FEATURE_CROSS_DEVICE_CAPTURE = 26,  ///< one capture that spans several devices
+  WEIR_FEATURE_WRITE_VALUE_32 = 27,        ///< weir_stream_write_value32
+  WEIR_FEATURE_WRITE_VALUE_64 = 28,        ///< weir_stream_write_value64
+  WEIR_FEATURE_WAIT_VALUE_32 = 29,         ///< weir_stream_wait_value32, comparing with == and &
+  WEIR_FEATURE_WAIT_VALUE_64 = 30,         ///< weir_stream_wait_value64, comparing with == and &
+  WEIR_FEATURE_WAIT_VALUE_GEQ = 31,        ///< waits for values with >=, compared cyclically, so that counters may wrap
+  WEIR_FEATURE_WAIT_VALUE_NOR = 32,        ///< waits for values with nor
+  WEIR_FEATURE_WAIT_VALUE_FLUSH = 33,      ///< waits for values that flush remote writes before the stream continues
+  WEIR_FEATURE_BATCH_MEMORY_OPERATIONS = 34,    ///< weir_stream_batch_memory_operations: several, contiguous in the stream
+  WEIR_FEATURE_BATCH_COPIES = 35,               ///< weir_stream_copy_batch: many copies in one call
+  WEIR_FEATURE_ASYNC_ALLOCATION = 36,           ///< weir_allocation_create_async
+  WEIR_FEATURE_MEMORY_POOLS = 37,               ///< weir_memory_pool: pools of stream-ordered memory, with statistics
+  WEIR_FEATURE_MEMORY_POOL_MAX_SIZE = 38,       ///< weir_memory_pool_options::max_size: pools with a maximum size
+  WEIR_FEATURE_MANAGED_MEMORY = 39,             ///< memory that host and device use at the same address
+  WEIR_FEATURE_CONCURRENT_MANAGED_ACCESS = 40,  ///< the host may access managed memory while the device works
+  WEIR_FEATURE_MANAGED_ATTACH = 41,             ///< weir_stream_attach_memory
+  WEIR_FEATURE_MANAGED_PREFETCH = 42,           ///< weir_stream_prefetch
+  WEIR_FEATURE_HOST_REGISTRATION = 43,          ///< weir_host_registration_create: pinning existing memory
+  WEIR_FEATURE_PEER_ACCESS = 44,                ///< kernels that address another device's memory
+  WEIR_FEATURE_MODULES = 45,                    ///< weir_module_load
+  WEIR_FEATURE_RUNTIME_COMPILATION = 46,        ///< weir_module_compile
+  WEIR_FEATURE_COOPERATIVE_LAUNCH = 47,         ///< launches whose blocks can all wait for each other
+  WEIR_FEATURE_CLUSTER_LAUNCH = 48,             ///< launches in thread block clusters
+  WEIR_FEATURE_PROGRAMMATIC_LAUNCH = 49,        ///< kernels that begin before the previous one has ended
+  WEIR_FEATURE_LAUNCH_PRIORITY = 50,            ///< a priority for one launch
+  WEIR_FEATURE_PARTITIONS = 51,                 ///< streams that run on a part of the device: only in C++
+  WEIR_FEATURE_BLOCK_COOPERATION = 52,          ///< kernels with shared memory, barriers and atomics within a block
 } weir_feature;
 
 /// How a device supports a feature.
