@@ -26,6 +26,7 @@
 #include "weir/graph_changes.hpp"
 #include "weir/memory.hpp"
 #include "weir/plugin/plugin.hpp"
+#include "weir/plugin/stream.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
 

@@ -29,6 +29,7 @@
 #include "weir/graph.hpp"
 #include "weir/memory.hpp"
 #include "weir/plugin/plugin.hpp"
+#include "weir/plugin/stream.hpp"
 #include "weir/stream_attributes.hpp"
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"

@@ -8,6 +8,7 @@
 // The C interface: streams, waits and pending work (weir/c/stream.h).
 namespace weir::c {
 
+static_assert(static_cast<unsigned>(Priority::high) == WEIR_PRIORITY_HIGH);
 static_assert(static_cast<unsigned>(StreamKind::per_thread_default) == WEIR_STREAM_PER_THREAD_DEFAULT);
 static_assert(static_cast<unsigned>(Ownership::adopt) == WEIR_OWNERSHIP_ADOPT);
 static_assert(static_cast<unsigned>(PendingWork::Kind::other) == WEIR_PENDING_OTHER);
@@ -16,14 +17,10 @@ namespace {
 
 StreamOptions stream_options(std::uint32_t flags, weir_priority priority, std::int32_t number) {
   check_flags(flags, WEIR_STREAM_BLOCKING, "flags");
-  StreamOptions options{.blocking = (flags & WEIR_STREAM_BLOCKING) != 0, .priority = Priority::normal};
-  switch (priority) {
-    case WEIR_PRIORITY_NORMAL: return options;
-    case WEIR_PRIORITY_LOW: options.priority = Priority::low; return options;
-    case WEIR_PRIORITY_HIGH: options.priority = Priority::high; return options;
-    case WEIR_PRIORITY_NUMBER: options.priority = int{number}; return options;
-  }
-  throw_unknown_enumerator("priority", priority);
+  if (priority > WEIR_PRIORITY_NUMBER) throw_unknown_enumerator("priority", priority);
+  StreamOptions options{.blocking = (flags & WEIR_STREAM_BLOCKING) != 0, .priority = static_cast<Priority>(priority)};
+  if (priority == WEIR_PRIORITY_NUMBER) options.priority = int{number};
+  return options;
 }
 
 StreamRef reference(const weir_stream* stream) noexcept {

@@ -64,7 +64,7 @@ weir_result weir_stream_copy(weir_stream* stream, void* destination, const void*
 }
 
 weir_result weir_stream_read(weir_stream* stream, void* destination, const void* source, size_t bytes) {
-  return call(__func__, [&] { required(stream, "stream").read_bytes(destination, source, bytes); });
+  return call(__func__, [&] { weir::detail::read_bytes(required(stream, "stream"), destination, source, bytes); });
 }
 
 weir_result weir_stream_copy_pitched(weir_stream* stream, const weir_pitched* destination, const weir_pitched* source) {
@@ -95,13 +95,15 @@ weir_result weir_stream_copy_peer(weir_stream* stream, void* destination, const 
 }
 
 weir_result weir_stream_fill(weir_stream* stream, void* destination, uint32_t value, size_t element_size, size_t count) {
-  return call(__func__, [&] { required(stream, "stream").fill_elements(destination, value, element_size, count); });
+  return call(__func__,
+              [&] { weir::detail::fill_elements(required(stream, "stream"), destination, value, element_size, count); });
 }
 
 weir_result weir_stream_fill_pattern(weir_stream* stream, void* destination, const void* element, size_t element_size,
                                      size_t alignment, size_t count) {
-  return call(__func__,
-              [&] { required(stream, "stream").fill_pattern(destination, element, element_size, alignment, count); });
+  return call(__func__, [&] {
+    weir::detail::fill_pattern(required(stream, "stream"), destination, element, element_size, alignment, count);
+  });
 }
 
 weir_result weir_stream_fill_pitched(weir_stream* stream, const weir_pitched* destination, uint32_t value,

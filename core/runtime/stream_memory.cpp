@@ -164,16 +164,16 @@ void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes
   submit(*this, "Stream::copy", Copy{destination, source, bytes});
 }
 
-void Stream::read_bytes(void* destination, const void* source, std::size_t bytes) {
-  const StreamCall call(*this, "Stream::read");
+void detail::read_bytes(Stream& stream, void* destination, const void* source, std::size_t bytes) {
+  const StreamCall call(stream, "Stream::read");
   call.check_host_wait();
   const Copy copy{destination, source, bytes};
-  if (copy.validate(call)) perform(*this, "Stream::copy", {}, copy);
+  if (copy.validate(call)) perform(stream, "Stream::copy", {}, copy);
   // Do not throw before the copy is done: the caller would then free memory to which the driver still writes.
   try {
-    detail::wait_on_host(*this);
+    wait_on_host(stream);
   } catch (...) {
-    if (is_watched()) impl(*this).do_synchronize();  // a tool may have thrown before the wait
+    if (StreamCore::is_watched(stream)) impl(stream).do_synchronize();  // a tool may have thrown before the wait
     throw;
   }
 }
@@ -314,15 +314,16 @@ struct FillPattern {
 
 }  // namespace
 
-void Stream::fill_pattern(void* destination, const void* element, std::size_t element_size, std::size_t alignment,
-                          std::size_t count) {
+void detail::fill_pattern(Stream& stream, void* destination, const void* element, std::size_t element_size,
+                          std::size_t alignment, std::size_t count) {
   const std::size_t common = element_size | alignment | 4;
-  submit(*this, "Stream::fill",
+  submit(stream, "Stream::fill",
          FillPattern{destination, static_cast<const std::byte*>(element), element_size, common & (~common + 1), count});
 }
 
-void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
-  submit(*this, "Stream::fill", Fill{destination, value, element_size, count});
+void detail::fill_elements(Stream& stream, void* destination, std::uint32_t value, std::size_t element_size,
+                           std::size_t count) {
+  submit(stream, "Stream::fill", Fill{destination, value, element_size, count});
 }
 
 void Stream::fill_pitched(const PitchedBytes& to, std::uint32_t value, std::size_t element_size) {

@@ -13,6 +13,7 @@
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/plugin/operation.hpp"
+#include "weir/plugin/stream.hpp"
 #include "weir/stream.hpp"
 
 /// The operations of a portable capture, recorded for `Graph::save`: drivers cannot report the content of a graph's nodes.

@@ -15,6 +15,7 @@
 #include "weir/access.hpp"
 #include "weir/module.hpp"
 #include "weir/pitched_span.hpp"
+#include "weir/plugin/stream.hpp"
 #include "weir/span.hpp"
 #include "weir/stream.hpp"
 
@@ -378,7 +379,7 @@ class WorkSubmitter {
     const SavedBox& box = work_.boxes[step.items.first];
     const std::size_t size = step.element.size();
     if (box.height == 1 && box.depth == 1)
-      return stream.fill_pattern(at_(box.first), step.element.data(), size, step.word_size, box.width / size);
+      return fill_pattern(stream, at_(box.first), step.element.data(), size, step.word_size, box.width / size);
     std::uint32_t value = 0;
     std::memcpy(&value, step.element.data(), size);
     if (size == 1) return stream.fill(span_of<std::uint8_t>(box), static_cast<std::uint8_t>(value));

@@ -85,7 +85,7 @@ std::vector<float> all_reduced(Four& four, ElementType type, Reduction reduction
   std::vector<float> results;
   for (std::size_t i = 0; i < 4; ++i) {
     std::uint64_t found = 0;
-    four.streams[i]->read_bytes(&found, data[i]->data(), size_of(type));
+    weir::detail::read_bytes(*four.streams[i], &found, data[i]->data(), size_of(type));
     results.push_back(number(found));
   }
   return results;

@@ -118,7 +118,7 @@ void expect_reduced(const Rank& rank, const char* what, ElementType type, Reduct
     stream.copy_bytes(to->data(), unwritten, sizeof(sent));
   };
   const auto look = [&](std::size_t count) {
-    stream.read_bytes(found, to->data(), sizeof(found));
+    weir::detail::read_bytes(stream, found, to->data(), sizeof(found));
     comm.check();
     for (std::size_t i = 0; i < count; ++i) expect(rank, what, found[i], wanted);
   };

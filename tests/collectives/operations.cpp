@@ -196,7 +196,7 @@ void run(Ranks& ranks, std::vector<Memory>& memory, const Case& c) {
     else if (c.in_place)
       m.to = m.from;
     fill_sent(m.data, rank.number(), sent, c.reduction, c.type);
-    if (!c.in_place) rank.stream->fill_elements(m.to, 0x55, 1, received * size);
+    if (!c.in_place) weir::detail::fill_elements(*rank.stream, m.to, 0x55, 1, received * size);
     if (sent != 0) rank.stream->copy_bytes(m.from, m.data.data(), sent * size);
   }
   weir::Communicator::group([&] {
@@ -222,7 +222,7 @@ void run(Ranks& ranks, std::vector<Memory>& memory, const Case& c) {
     const Rank& rank = ranks.mine[r];
     Bytes& found = memory[r].found;
     found.resize(received * size);
-    rank.stream->read_bytes(found.data(), memory[r].to, found.size());
+    weir::detail::read_bytes(*rank.stream, found.data(), memory[r].to, found.size());
     rank.communicator->check();
     if (c.kind == Kind::reduce && rank.number() != c.root) continue;
     for (std::size_t part = 0; part * c.count < received; ++part) {

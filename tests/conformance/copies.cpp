@@ -85,9 +85,9 @@ TEST_CASE_FIXTURE(OneStream, "S19 S43 read: elements come back behind the work b
   CHECK(back[500] == 1);
   CHECK(s->read(Span<const float>()).empty());
   std::uint32_t last = 0;
-  s->read_bytes(&last, memory.data() + 999, sizeof(last));
+  weir::detail::read_bytes(*s, &last, memory.data() + 999, sizeof(last));
   CHECK(last == 1);
-  CHECK_REFUSED(Errc::invalid_argument, s->read_bytes(&last, nullptr, sizeof(last)));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::read_bytes(*s, &last, nullptr, sizeof(last)));
   if (!needs_capture(*s)) return;
   const GraphPtr graph =
       s->capture([&](Stream& captured) { CHECK_REFUSED(Errc::capture_unsupported, captured.read(memory)); });

@@ -84,8 +84,8 @@ TEST_CASE_FIXTURE(OneStream, "S43 fill: a value is converted to the element's ty
 TEST_CASE_FIXTURE(OneStream, "S43 fill: only the low bits of the value count") {
   const auto memory = device().allocate<std::uint8_t>(8);
   std::vector<std::uint8_t> back(8);
-  s->fill_elements(memory.data(), 0xFFFFFF12U, 1, 4);
-  s->fill_elements(memory.data() + 4, 0xFFFF3456U, 2, 2);
+  weir::detail::fill_elements(*s, memory.data(), 0xFFFFFF12U, 1, 4);
+  weir::detail::fill_elements(*s, memory.data() + 4, 0xFFFF3456U, 2, 2);
   s->copy(back, memory);
   s->synchronize();
   CHECK(back == std::vector<std::uint8_t>{0x12, 0x12, 0x12, 0x12, 0x56, 0x34, 0x56, 0x34});
@@ -155,17 +155,18 @@ TEST_CASE_FIXTURE(OneStream, "S43 fill: misuse has its error and no effect") {
   };
   s->fill(memory, 1U);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(memory.data());
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 3, 4));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 8, 4));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 0, 4));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(nullptr, 0, 4, 4));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(bytes + 1, 0, 2, 4));
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(bytes + 2, 0, 4, 2));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 3, 4));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 8, 4));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 0, 4));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, nullptr, 0, 4, 4));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, bytes + 1, 0, 2, 4));
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, bytes + 2, 0, 4, 2));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 8, 4, 2), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 18, 4, 2), 0U));
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 4, most / 4 + 2));  // 4 bytes, were it to wrap
-  CHECK_REFUSED(Errc::invalid_argument, s->fill_elements(memory.data(), 0, 1, most / 2));
+  CHECK_REFUSED(Errc::invalid_argument,
+                weir::detail::fill_elements(*s, memory.data(), 0, 4, most / 4 + 2));  // 4 bytes, were it to wrap
+  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 1, most / 2));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 64, most / 4 + 2, 2), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), most / 4 - 3, 4, 5), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->zero(Span<std::uint32_t>(memory.data(), most / 4 + 2)));
@@ -181,7 +182,7 @@ TEST_CASE("S43 fill: zero clears elements of any size, and nothing beside them")
   };
   const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<Triple>(4);
-  s->fill_elements(memory.data(), 7, 4, 12);
+  weir::detail::fill_elements(*s, memory.data(), 7, 4, 12);
   s->zero(memory.subspan(1, 2));
   s->zero(Span<Triple>());
   const std::vector<Triple> back = s->read(memory);
@@ -193,7 +194,7 @@ TEST_CASE("S43 fill: zero clears elements of any size, and nothing beside them")
 
 TEST_CASE_FIXTURE(OneStream, "S43 fill: of nothing does nothing") {
   s->fill(Span<std::uint32_t>(), 1U);
-  s->fill_elements(nullptr, 0, 4, 0);
+  weir::detail::fill_elements(*s, nullptr, 0, 4, 0);
   s->fill(PitchedSpan<std::uint32_t>{.extent = {0, 4}}, 0U);
   s->fill(PitchedSpan<std::uint32_t>{.extent = {4, 0}}, 0U);
   CHECK(s->is_complete());
@@ -205,9 +206,9 @@ TEST_CASE_FIXTURE(OneStream, "S39 S43 fill: captured, each is one node of its ki
   const auto memory = device().allocate<std::uint8_t>(256);
   std::vector<std::uint8_t> back(256);
   const GraphPtr graph = s->capture([&](Stream& c) {
-    c.fill_elements(memory.data(), 1, 1, 16);
-    c.fill_elements(memory.data() + 16, 0x0202, 2, 8);
-    c.fill_elements(memory.data() + 32, 0x03030303, 4, 4);
+    weir::detail::fill_elements(c, memory.data(), 1, 1, 16);
+    weir::detail::fill_elements(c, memory.data() + 16, 0x0202, 2, 8);
+    weir::detail::fill_elements(c, memory.data() + 32, 0x03030303, 4, 4);
     c.fill(PitchedSpan<std::uint8_t>{memory.data() + 64, {16, 4}, 32, 0}, 4);
   });
   CHECK(graph->topology().nodes == std::vector<NodeKind>(4, NodeKind::fill));

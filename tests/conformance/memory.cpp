@@ -38,7 +38,7 @@ TEST_CASE("S42 memory: each kind is what it says, aligned, and as large as asked
       CHECK(memory->stream() == nullptr);
       CHECK(memory->host_accessible() == (kind != MemoryKind::device));
       if (memory->host_accessible()) std::memset(memory->data(), 1, bytes);
-      s->fill_elements(memory->data(), 2, 1, bytes);
+      weir::detail::fill_elements(*s, memory->data(), 2, 1, bytes);
       s->synchronize();
     }
   }

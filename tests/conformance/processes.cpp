@@ -154,7 +154,7 @@ int play_memory(const std::string& handle) {
   s->copy_bytes(words.data(), memory->data(), memory->size_bytes());
   s->synchronize();
   say(std::to_string(words.front()) + " " + std::to_string(words.back()));
-  s->fill_elements(memory->data(), 43, 4, 100);
+  weir::detail::fill_elements(*s, memory->data(), 43, 4, 100);
   s->synchronize();
   say("written");
   (void)hear();

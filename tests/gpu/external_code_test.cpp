@@ -247,7 +247,7 @@ TEST_CASE("external record: Weir waits for an event that external code recorded,
     const weir::EventPtr event = device().create_event();
     CHECK(event->is_complete());
     Gate gate(*stream);
-    stream->fill_elements(word.data(), 7, 4, 1);
+    weir::detail::fill_elements(*stream, word.data(), 7, 4, 1);
     REQUIRE(DRIVER(cuEventRecord, cuEventRecord)(weir::cuda::event(*event), weir::cuda::stream(*stream)) == CUDA_SUCCESS);
     CHECK_FALSE(event->is_complete());
     other->wait(*event);

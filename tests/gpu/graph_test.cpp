@@ -45,7 +45,7 @@ TEST_CASE("conditional body: work that drivers do not run in it is refused, and 
       CHECK(error_of([&] { body.record_external(*event); }) == Errc::capture_unsupported);
       CHECK(error_of([&] { (void)body.allocate_async<int>(4); }) == Errc::capture_unsupported);
       CHECK(error_of([&] { (void)body.end_capture(); }) == Errc::capture_unmatched);
-      body.fill_elements(memory.data() + 1, 9, 4, 1);
+      weir::detail::fill_elements(body, memory.data() + 1, 9, 4, 1);
     });
   });
   CHECK(graph->topology().count(weir::NodeKind::conditional) == 1);
@@ -107,9 +107,11 @@ TEST_CASE("conditional nodes: nested, a fork in the body, and a launch for each 
                          ->capture([&](weir::Stream& s) {
                            s.capture_if(w, [&](weir::Stream& outer) {
                              helper->wait(outer);
-                             helper->fill_elements(w + 2, 1, 4, 1);
+                             weir::detail::fill_elements(*helper, w + 2, 1, 4, 1);
                              outer.wait(*helper);
-                             outer.capture_if(w + 1, [&](weir::Stream& inner) { inner.fill_elements(w + 3, 1, 4, 1); });
+                             outer.capture_if(w + 1, [&](weir::Stream& inner) {
+                               weir::detail::fill_elements(inner, w + 3, 1, 4, 1);
+                             });
                            });
                          })
                          ->instantiate();
@@ -132,7 +134,7 @@ TEST_CASE("conditional body: one that external code breaks makes the graph unusa
   const auto query = [](weir::Stream& s) { (void)DRIVER(cuStreamQuery, cuStreamQuery)(weir::cuda::stream(s)); };
   const auto break_body = [&](weir::Stream& body) {
     forked->wait(body);
-    forked->fill_elements(memory.data() + 1, 9, 4, 1);
+    weir::detail::fill_elements(*forked, memory.data() + 1, 9, 4, 1);
     query(body);
   };
   struct Way {
@@ -164,7 +166,7 @@ TEST_CASE("conditional body: one that external code breaks makes the graph unusa
       CHECK(error_of(way.act) == way.code);
       CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
       for (weir::Stream* const s : {stream.get(), forked.get()}) {
-        s->fill_elements(memory.data() + 1, 4, 4, 1);
+        weir::detail::fill_elements(*s, memory.data() + 1, 4, 4, 1);
         s->synchronize();
       }
       device().synchronize();
@@ -183,7 +185,7 @@ TEST_CASE("conditional body: one that external code breaks makes the graph unusa
   CHECK(error_of([&] { stream->capture_if(memory.data(), query); }) == Errc::capture_invalidated);
   query(*stream);
   CHECK(error_of([&] { (void)stream->end_capture(); }) == Errc::capture_invalidated);
-  stream->fill_elements(memory.data() + 1, 4, 4, 1);
+  weir::detail::fill_elements(*stream, memory.data() + 1, 4, 4, 1);
   stream->synchronize();
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/saved/graph_file_format.hpp"
 #include "support.hpp"
+#include "weir/plugin/stream.hpp"
 
 // Tests damaged graph files: a file with changed bytes is refused, or its graph accesses only its own memory.
 namespace weir::test {

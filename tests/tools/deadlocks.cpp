@@ -51,7 +51,7 @@ void own_later_write(Device& device) {
   Scene scene(device);
   Stream& a = scene.stream("a");
   a.wait_value(scene.word(0), 1U);
-  a.fill_elements(scene.word(1), 1, 4, 1);
+  weir::detail::fill_elements(a, scene.word(1), 1, 4, 1);
   a.write_value(scene.word(0), 1U);
   a.synchronize();
 }
@@ -119,7 +119,7 @@ void a_cleared_flag(Device& device) {
   Scene scene(device);
   Stream &a = scene.stream("a"), &b = scene.stream("b");
   a.write_value(scene.word(0), 1U);
-  a.fill_elements(scene.word(0), 0, 4, 1);
+  weir::detail::fill_elements(a, scene.word(0), 0, 4, 1);
   b.wait(a);
   b.wait_value(scene.word(0), 1U);
   b.synchronize();
@@ -217,7 +217,7 @@ void a_graph_waits(Device& device) {
   Scene scene(device);
   Stream &a = scene.stream("a"), &b = scene.stream("b");
   const GraphExecPtr exec = a.capture([&](Stream& s) {
-                               s.fill_elements(scene.word(1), 1, 4, 1);
+                               weir::detail::fill_elements(s, scene.word(1), 1, 4, 1);
                                s.wait_value(scene.word(0), 1U);
                              })->instantiate();
   exec->launch(a);

@@ -529,7 +529,8 @@ TEST_CASE("read: an error of a tool that refuses its wait comes when the copy is
     throw weir::Error(weir::Errc::backend_failure, "the tool", "", "no wait");
   };
   std::vector<int> read(1000);
-  CHECK_THROWS_WITH_AS(stream->read_bytes(read.data(), memory.data(), 4000), doctest::Contains("no wait"), weir::Error);
+  CHECK_THROWS_WITH_AS(weir::detail::read_bytes(*stream, read.data(), memory.data(), 4000),
+                       doctest::Contains("no wait"), weir::Error);
   CHECK(read == std::vector<int>(1000, 7));
   recorder();
   stream->synchronize();

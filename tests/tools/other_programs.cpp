@@ -290,7 +290,7 @@ void named_mistake(Device& device) {
   const auto x = device.allocate<float>(n);
   stream->set_name("copies");
   x.set_name("weights");
-  stream->fill_elements(x.data(), 0, 4, n + 1);
+  weir::detail::fill_elements(*stream, x.data(), 0, 4, n + 1);
 }
 
 /// Runs `round` 1000 times, then 4000 times more, which may not take more memory.

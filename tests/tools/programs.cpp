@@ -772,9 +772,9 @@ void a_variable_of_a_module(Device& device) {
   if (!device.supports(Feature::runtime_compilation)) return;
   const ModulePtr module = device.compile("__device__ float table[64];\nextern \"C\" __global__ void none() {}");
   const Span<std::byte> table = module->global("table"), again = module->global("table");
-  s.a->fill_elements(table.data(), 0, 4, 64);
+  weir::detail::fill_elements(*s.a, table.data(), 0, 4, 64);
   if (right) s.b->wait(s.a);
-  s.b->fill_elements(again.data(), 1, 4, 64);
+  weir::detail::fill_elements(*s.b, again.data(), 1, 4, 64);
   device.synchronize();
 }
 

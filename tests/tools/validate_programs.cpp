@@ -33,7 +33,7 @@ void fills_host_memory(Device& device) {
   const StreamPtr stream = device.create_stream();
   std::vector<unsigned> plain(n);
   auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
-  stream->fill_elements(right ? pinned.data() : plain.data(), 1, 4, n);
+  weir::detail::fill_elements(*stream, right ? pinned.data() : plain.data(), 1, 4, n);
   stream->synchronize();
 }
 
@@ -131,7 +131,7 @@ template <bool right>
 void begins_before_the_allocation(Device& device) {
   const StreamPtr stream = device.create_stream();
   auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
-  stream->fill_elements(right ? pinned.data() : pinned.data() - 4, 1, 4, 8);
+  weir::detail::fill_elements(*stream, right ? pinned.data() : pinned.data() - 4, 1, 4, 8);
   stream->synchronize();
 }
 
@@ -216,7 +216,7 @@ void uses_freed_memory(Device& device) {
   auto x = device.allocate<unsigned>(n);
   unsigned* const address = x.data();
   if (!right) x.reset();
-  stream->fill_elements(address, 1, 4, n);
+  weir::detail::fill_elements(*stream, address, 1, 4, n);
   stream->synchronize();
 }
 
@@ -243,7 +243,7 @@ void uses_memory_at_an_old_address(Device& device) {
     stream->synchronize();
     former = x.data();
   }
-  if (!right) stream->fill_elements(former, 1, 4, n);
+  if (!right) weir::detail::fill_elements(*stream, former, 1, 4, n);
 }
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------

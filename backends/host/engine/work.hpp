@@ -19,6 +19,7 @@
 #include "backends/host/run/launch_services.hpp"
 #include "weir/graph.hpp"
 #include "weir/plugin/pitched_copy.hpp"
+#include "weir/plugin/stream.hpp"
 #include "weir/stream.hpp"
 #include "weir/stream_memory.hpp"
 #include "weir/unique_function.hpp"

@@ -154,7 +154,7 @@ void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes
   if (waits_with_signals() && !without_gil([&] { return stream.is_capturing(); }))
     wait_with_signals(stream, Seconds(std::numeric_limits<double>::infinity()));
   without_gil([&] {
-    stream.read_bytes(to, from, bytes);
+    detail::read_bytes(stream, to, from, bytes);
     memory.reset();
   });
   raise_thrown(stream);
@@ -266,8 +266,8 @@ void fill(nb::handle_t<BufferObject> filled, nb::handle value, nb::handle stream
   use(*on, {filled});
   without_gil([&] {
     if (self.size() != 0)
-      on->fill_pattern(self.data(), element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
-                       self.size());
+      detail::fill_pattern(*on, self.data(), element.data(), self.dtype.size(), std::min<std::size_t>(self.dtype.size(), 8),
+                           self.size());
   });
 }
 

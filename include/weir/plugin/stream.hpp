@@ -19,6 +19,9 @@
 /// The interface that a backend implements for its streams.
 namespace weir {
 
+/// The kinds of conditional nodes: see `Stream::capture_if`, `capture_while` and `capture_switch`.
+enum class ConditionalKind : std::uint8_t { if_nonzero, while_nonzero, switch_case };
+
 /// The base class of each backend's streams; every `Stream` object is a `StreamImpl`. Each `do_` function implements the
 /// function of `Stream` with the same name.
 ///

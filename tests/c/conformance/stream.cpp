@@ -121,8 +121,8 @@ void Stream::add_callback(StreamCallback callback) {
 void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes) {
   need(weir_stream_copy(handle(this), destination, source, bytes));
 }
-void Stream::read_bytes(void* destination, const void* source, std::size_t bytes) {
-  need(weir_stream_read(handle(this), destination, source, bytes));
+void detail::read_bytes(Stream& stream, void* destination, const void* source, std::size_t bytes) {
+  need(weir_stream_read(handle(stream), destination, source, bytes));
 }
 namespace {
 
@@ -145,12 +145,13 @@ void Stream::copy_peer(void* destination, const Device& destination_device, cons
                        std::size_t bytes) {
   need(weir_stream_copy_peer(handle(this), destination, handle(destination_device), source, handle(source_device), bytes));
 }
-void Stream::fill_elements(void* destination, std::uint32_t value, std::size_t element_size, std::size_t count) {
-  need(weir_stream_fill(handle(this), destination, value, element_size, count));
+void detail::fill_elements(Stream& stream, void* destination, std::uint32_t value, std::size_t element_size,
+                           std::size_t count) {
+  need(weir_stream_fill(handle(stream), destination, value, element_size, count));
 }
-void Stream::fill_pattern(void* destination, const void* element, std::size_t element_size, std::size_t alignment,
-                          std::size_t count) {
-  need(weir_stream_fill_pattern(handle(this), destination, element, element_size, alignment, count));
+void detail::fill_pattern(Stream& stream, void* destination, const void* element, std::size_t element_size,
+                          std::size_t alignment, std::size_t count) {
+  need(weir_stream_fill_pattern(handle(stream), destination, element, element_size, alignment, count));
 }
 void Stream::fill_pitched(const detail::PitchedBytes& to, std::uint32_t value, std::size_t element_size) {
   const weir_pitched destination = box_of(to);
