@@ -53,29 +53,17 @@ PriorityRange Device::priority_range() const {
   return impl(*this).do_priority_range();
 }
 
-int Device::priority_number(Priority level) const {
-  const Call call(*this, "Device::priority_number");
-  call.check_enumerator("Priority", level, Priority::high);
-  const auto [least, greatest] = impl(*this).do_priority_range();
-  switch (level) {
-    case Priority::low: return least;
-    case Priority::high: return greatest;
-    case Priority::normal: break;
-  }
-  return std::clamp(0, greatest, least);
-}
-
 namespace {
 
 /// Returns the vendor's number for the requested priority. Throws `invalid_argument` if it is out of range.
 template <class Object>
 int checked_priority(const Call<Object>& call, Device& device, const StreamOptions& options) {
+  const auto [least, greatest] = impl(device).do_priority_range();
   if (const Priority* const level = std::get_if<Priority>(&options.priority)) {
     call.check_enumerator("Priority", *level, Priority::high);
-    return device.priority_number(*level);
+    return *level == Priority::low ? least : *level == Priority::high ? greatest : std::clamp(0, greatest, least);
   }
   const int priority = std::get<int>(options.priority);
-  const auto [least, greatest] = impl(device).do_priority_range();
   if (priority > least || priority < greatest) {
     call.throw_error(Errc::invalid_argument, "priority " + std::to_string(priority) + " is out of range; this device has " +
                                             std::to_string(least) + " (least) to " + std::to_string(greatest) +

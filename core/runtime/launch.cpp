@@ -61,9 +61,10 @@ Kernel::Kernel(ModulePtr module, std::string name, void* handle, std::vector<Par
       handle_(handle),
       parameters_(std::move(parameters)),
       has_parameter_sizes_(has_parameter_sizes),
-      has_parameter_kinds_(std::ranges::any_of(
-          parameters_, [](const Parameter& parameter) { return parameter.kind != ParameterKind::unknown; })),
-      parameter_mask_(detail::ParameterMatch::mask(has_parameter_sizes_, has_parameter_kinds_)) {}
+      parameter_mask_(detail::ParameterMatch::mask(
+          has_parameter_sizes_, std::ranges::any_of(parameters_, [](const Parameter& parameter) {
+            return parameter.kind != ParameterKind::unknown;
+          }))) {}
 
 void detail::check_parameters(const Kernel& kernel, std::span<const Parameter> given) {
   if (are_parameters(kernel, given)) return;

@@ -141,8 +141,6 @@ std::string_view to_string(LogLevel level) noexcept { return words[static_cast<s
 
 void detail::check_log_variable() { (void)levels_of_environment(); }
 
-bool support::log_enabled(LogLevel level) noexcept { return may_be_logged(level); }
-
 void support::log(LogLevel level, std::string_view line, std::string_view rest) noexcept {
   if (!may_be_logged(level)) return;
   const std::string_view part = part_of(__builtin_return_address(0));

@@ -119,8 +119,6 @@ class WEIR_API Device {
   PartitionPtr partition(const PartitionOptions& options);
   /// The range of stream priorities, in the vendor's numbering.
   PriorityRange priority_range() const;
-  /// The vendor's priority number for a level.
-  int priority_number(Priority level) const;
 
   // --- Events -----------------------------------------------------------------------------------------------------
 

@@ -181,13 +181,11 @@ class WEIR_API Kernel : public RefCounted {
   /// The vendor's function (CUfunction, hipFunction_t). Its module still owns it.
   void* native_handle() const noexcept { return handle_; }
   /// The kernel's parameters, as far as the backend can determine them. Launches compare their arguments with these
-  /// parameters.
+  /// parameters. Their kinds are known on the CPU, and on GPUs for kernels with C++ linkage, because their symbols contain
+  /// the types.
   std::span<const Parameter> parameters() const noexcept { return parameters_; }
   /// Whether the driver reports the number and the sizes of the parameters.
   bool has_parameter_sizes() const noexcept { return has_parameter_sizes_; }
-  /// Whether the kinds of parameters are known. They are known on the CPU for all kernels, and on GPUs for kernels with C++
-  /// linkage, because their symbols contain the types.
-  bool has_parameter_kinds() const noexcept { return has_parameter_kinds_; }
   /// The kernel's limits and resources. Throws if the driver does not report them.
   KernelProperties properties() const;
   /// How many blocks one multiprocessor can run at a time, if each block has `block_threads` threads and
@@ -209,7 +207,7 @@ class WEIR_API Kernel : public RefCounted {
   std::string name_;
   void* handle_;
   std::vector<Parameter> parameters_;
-  bool has_parameter_sizes_, has_parameter_kinds_;
+  bool has_parameter_sizes_;
   std::uint64_t parameter_mask_;  // which bytes of each `Parameter` a launch compares first
 };
 

@@ -12,7 +12,6 @@ TEST_SUITE_BEGIN("enumerators");
 
 TEST_CASE_FIXTURE(OneStream, "S1 S3 S6 enumerators: of streams") {
   CHECK_REFUSED(Errc::invalid_argument, device().create_stream({.priority = weir::Priority(9)}));
-  CHECK_REFUSED(Errc::invalid_argument, device().priority_number(weir::Priority(9)));
   CHECK_REFUSED(Errc::invalid_argument, device().wrap_stream(s->share_native_handle(), Ownership(7)));
   CHECK_REFUSED(Errc::invalid_argument, weir::StreamPool(device(), {.sharing = weir::PoolSharing(2)}));
   if (device().supports(Feature::synchronization_policy)) {

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -117,8 +118,10 @@ void fail_every_call(int code) {
 /// "kernel:NAME": has the module's kernel of that name, and tells which of its parameters are floating-point numbers.
 void find_kernel(World& world, const std::string& name) {
   world.kernel = world.module->untyped_kernel(name);
-  std::printf("kernel %s: kinds %s", world.kernel->name().c_str(), world.kernel->has_parameter_kinds() ? "" : "unknown ");
-  for (const weir::Parameter& parameter : world.kernel->parameters()) {
+  const auto parameters = world.kernel->parameters();
+  const bool known = std::ranges::any_of(parameters, [](auto& p) { return p.kind != weir::ParameterKind::unknown; });
+  std::printf("kernel %s: kinds %s", world.kernel->name().c_str(), known ? "" : "unknown ");
+  for (const weir::Parameter& parameter : parameters) {
     std::printf("%c", parameter.kind == weir::ParameterKind::unknown    ? '?'
                       : parameter.kind == weir::ParameterKind::floating ? 'f'
                                                                         : 'i');

@@ -39,8 +39,6 @@ WEIR_API long environment_number(const char* name, long fallback, long least, lo
 WEIR_API std::optional<std::string> environment_path(const char* name);
 
 using weir::LogLevel;
-/// Whether lines of this level are logged for any part of Weir.
-WEIR_API bool log_enabled(LogLevel) noexcept;
 /// Logs one line, `line` followed by `rest`, if the level is enabled for the part of Weir that calls this (weir/log.hpp).
 /// Never throws. Any thread.
 WEIR_API void log(LogLevel, std::string_view line, std::string_view rest = {}) noexcept;

@@ -6,12 +6,10 @@ set -euo pipefail
 export LC_ALL=C
 classes='Device|Event|Graph|GraphExec|Kernel|MemoryPool|Module|Stream'
 direct=$(nm -DC --undefined-only "$1" | sed -En "s/^ *U (weir::($classes)::[a-z_0-9]*).*/\\1/p" | sort -u)
-# C has a state and a text instead of the suspects and the subject; the vendor's number of a level is the priority of a stream of that
-# level; C has no exceptions for `capture` to survive; and it tells tools nothing of a kernel's memory. Partitions are in C++
-# alone.
+# C has a state and a text instead of the suspects and the subject; C has no exceptions for `capture` to survive; and it tells tools
+# nothing of a kernel's memory. Partitions are in C++ alone.
 listed="weir::Device::health
 weir::Device::partition
-weir::Device::priority_number
 weir::Stream::capture_call
 weir::Stream::launch_checked
 weir::Stream::pending"
