@@ -2,17 +2,14 @@
 #include "weir/await.hpp"
 
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/base/background_thread.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/device.hpp"
@@ -79,16 +76,11 @@ class Completions {
   }
 
   void add(Awaited&& awaited) {
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
-    if (!thread_.joinable()) {
-      process_ = ::getpid();
-      const support::SignalsBlocked no_signals;
-      thread_ = std::thread([this] { run(); });
-      std::atexit([] { instance().stop(); });
-    }
+    const std::lock_guard lock(thread_.mutex);
+    if (thread_.is_stopping) return;
+    if (thread_.start([this] { run(); })) std::atexit([] { instance().thread_.stop(); });
     added_.push_back(std::move(awaited));
-    changed_.notify_one();
+    thread_.changed.notify_one();
   }
 
  private:
@@ -98,28 +90,21 @@ class Completions {
     Clock::time_point since{};  // when work was last completed or added
     for (;;) {
       {
-        std::unique_lock lock(mutex_);
-        const auto is_called = [this] { return stopping_ || !added_.empty(); };
+        std::unique_lock lock(thread_.mutex);
+        const auto is_called = [this] { return thread_.is_stopping || !added_.empty(); };
         if (const auto waited = Clock::now() - since; open.empty()) {
-          changed_.wait(lock, is_called);
+          thread_.changed.wait(lock, is_called);
         } else if (waited > eager) {
-          changed_.wait_for(lock, pause_after(waited), is_called);
-        }
-        if (stopping_) {
-          std::move(added_.begin(), added_.end(), std::back_inserter(open));
-          added_.clear();
-          lock.unlock();
-          open.clear();  // now, because destroying events calls the driver, which still works
-          lock.lock();
-          has_stopped_ = true;
-          return changed_.notify_all();
+          thread_.changed.wait_for(lock, pause_after(waited), is_called);
         }
         if (!added_.empty()) since = Clock::now();
         std::move(added_.begin(), added_.end(), std::back_inserter(open));
         added_.clear();
+        if (thread_.is_stopping) break;
       }
       if (call_those_that_are_over(open)) since = Clock::now();
     }
+    open.clear();  // now, because destroying events calls the driver, which still works
   }
 
   /// Calls the functions of all completed work and removes it from `open`. Returns whether any work was complete.
@@ -146,25 +131,8 @@ class Completions {
     return any;
   }
 
-  void stop() noexcept {
-    if (process_ != ::getpid()) return;  // the polling thread does not exist in a forked child
-    std::unique_lock lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-    // Do not wait forever: a function on the polling thread may have called `exit`, or may wait for an event that comes
-    // only after this handler.
-    const bool is_own = std::this_thread::get_id() == thread_.get_id();
-    if (is_own || !changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) return thread_.detach();
-    lock.unlock();
-    thread_.join();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Awaited> added_;
-  std::thread thread_;
-  bool stopping_ = false, has_stopped_ = false;
-  int process_ = 0;
+  detail::BackgroundThread thread_;
+  std::vector<Awaited> added_;  // guarded by the thread's mutex
 };
 
 void check_function(const UniqueFunction<void(std::exception_ptr)>& function) {

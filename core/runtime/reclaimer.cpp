@@ -37,13 +37,13 @@ std::atomic<pid_t> exiting_thread{0};  // the id of the thread that runs the exi
 void Reclaimer::stop_at_exit() noexcept {
   std::atexit([] {
     exiting_thread = ::gettid();
-    instance().stop();
-    of_modules().stop();
+    instance().thread_.stop();
+    of_modules().thread_.stop();
   });
 }
 
 void Reclaimer::dispose(RefCounted* object) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(thread_.mutex);
   object->next_reclaimed_ = nullptr;
   *end_ = object;
   end_ = &object->next_reclaimed_;
@@ -54,36 +54,31 @@ bool Reclaimer::retry(UniqueFunction<bool()>&& try_to_end) noexcept {
   // Null: `try_to_end` is destroyed, so the object leaks.
   auto* const kept = new (std::nothrow) Retry{std::move(try_to_end)};
   if (kept == nullptr) return false;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(thread_.mutex);
   if (!start()) return false;
   kept->next = std::exchange(retries_, kept);
   return true;
 }
 
-/// Starts or wakes the thread. The caller must hold `mutex_`. If the thread cannot be started, logs an error and returns
+/// Starts or wakes the thread. The caller must hold the mutex. If the thread cannot be started, logs an error and returns
 /// false.
 bool Reclaimer::start() {
-  if (thread_ == nullptr) {
-    try {
-      process_ = ::getpid();
-      const support::SignalsBlocked no_signals;
-      thread_ = std::make_unique<std::thread>([this] { thread_main(); });
-    } catch (const std::exception& e) {
-      support::log(support::LogLevel::error,
-                   "objects that cannot be destroyed yet are leaked, because no thread could be started: ", e.what());
-      return false;
-    }
-    stop_at_exit();
+  try {
+    if (thread_.start([this] { run(); })) stop_at_exit();
+  } catch (const std::exception& e) {
+    support::log(support::LogLevel::error,
+                 "objects that cannot be destroyed yet are leaked, because no thread could be started: ", e.what());
+    return false;
   }
-  changed_.notify_one();
+  thread_.changed.notify_one();
   return true;
 }
 
-void Reclaimer::thread_main() noexcept {
+void Reclaimer::run() noexcept {
   constexpr auto shortest = 100us, longest = std::chrono::microseconds(5ms);
   auto nap = shortest;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  std::unique_lock lock(thread_.mutex);
+  while (!thread_.is_stopping) {
     if (RefCounted* const object = first_) {
       first_ = object->next_reclaimed_;
       if (first_ == nullptr) end_ = &first_;
@@ -93,7 +88,7 @@ void Reclaimer::thread_main() noexcept {
       continue;
     }
     if (retries_ == nullptr) {
-      changed_.wait(lock, [this] { return stopping_ || first_ != nullptr || retries_ != nullptr; });
+      thread_.changed.wait(lock, [this] { return thread_.is_stopping || first_ != nullptr || retries_ != nullptr; });
       nap = shortest;
       continue;
     }
@@ -113,24 +108,9 @@ void Reclaimer::thread_main() noexcept {
     lock.lock();
     *last = retries_;
     retries_ = round;
-    if (retries_ != nullptr) changed_.wait_for(lock, nap, [this] { return stopping_ || first_ != nullptr; });
+    if (retries_ != nullptr)
+      thread_.changed.wait_for(lock, nap, [this] { return thread_.is_stopping || first_ != nullptr; });
   }
-  has_stopped_ = true;
-  changed_.notify_all();
-}
-
-void Reclaimer::stop() {
-  if (process_ != ::getpid()) return;  // the thread does not exist in a forked child
-  std::unique_lock lock(mutex_);
-  if (std::exchange(stopping_, true)) return;
-  changed_.notify_all();
-  // Do not wait forever: the thread may be in a driver call that waits for work that never ends.
-  if (!changed_.wait_for(lock, 2s, [this] { return has_stopped_; })) {
-    thread_->detach();
-    return;
-  }
-  lock.unlock();
-  thread_->join();
 }
 
 void support::wait_for_exit() noexcept {

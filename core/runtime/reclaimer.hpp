@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
-#include <memory>
-#include <mutex>
-#include <thread>
-
+#include "core/base/background_thread.hpp"
 #include "weir/ptr.hpp"
 #include "weir/unique_function.hpp"
 
@@ -44,17 +40,12 @@ class Reclaimer {
   };
 
   bool start();
-  void thread_main() noexcept;
-  void stop();
+  void run() noexcept;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  detail::BackgroundThread thread_;  // its mutex guards the lists
   RefCounted* first_ = nullptr;
   RefCounted** end_ = &first_;
   Retry* retries_ = nullptr;
-  std::unique_ptr<std::thread> thread_;
-  bool stopping_ = false, has_stopped_ = false;
-  int process_ = 0;
 };
 
 }  // namespace weir
