@@ -368,7 +368,12 @@ class GpuStream final : public StreamImpl {
   }
   /// Queries the driver. The caller must hold the capture lock.
   Result ask(Capture& capture, bool with_dependencies) const;
-  CaptureStatus own_status(Result& result) const noexcept;
+  /// The driver's status of this stream's capture, `invalidated` if the query failed, and the query's result.
+  struct OwnStatus {
+    CaptureStatus status;
+    Result result;
+  };
+  OwnStatus own_status() const noexcept;
   template <class F>
   std::uint64_t begin_native(const char* operation, typename Api::GraphHandle into, F&& begin_capture);
   Result end_native(typename Api::GraphHandle& graph) { return end_native(native(), graph); }

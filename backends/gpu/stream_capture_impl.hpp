@@ -43,13 +43,12 @@ typename GpuStream<Api>::Capture GpuStream<Api>::capture(bool with_dependencies)
   return capture;
 }
 
-/// Returns `invalidated` if the driver returns an error, which `result` then is.
 template <class Api>
-CaptureStatus GpuStream<Api>::own_status(Result& result) const noexcept {
+typename GpuStream<Api>::OwnStatus GpuStream<Api>::own_status() const noexcept {
   [[maybe_unused]] const typename Api::CaptureLock::Question question(Device_::capture_lock());
   Capture capture;
-  result = ask(capture, false);
-  return result == Api::success ? capture.status : CaptureStatus::invalidated;
+  const Result result = ask(capture, false);
+  return {result == Api::success ? capture.status : CaptureStatus::invalidated, result};
 }
 
 template <class Api>
@@ -137,8 +136,7 @@ GraphPtr GpuStream<Api>::do_end_capture(CaptureResources&& kept) {
 template <class Api>
 typename GpuStream<Api>::Result GpuStream<Api>::end_beside_open_bodies(std::vector<std::shared_ptr<const void>>& bodies,
                                                                        typename Api::GraphHandle& graph) {
-  Result asked{};
-  const bool fails = own_status(asked) != CaptureStatus::active;
+  const bool fails = own_status().status != CaptureStatus::active;
   for (auto& body : bodies) {
     if (!fails) {
       (void)end_native(static_cast<Handle>(const_cast<void*>(body.get())), graph);
@@ -297,10 +295,11 @@ template <class Api>
 void GpuStream<Api>::end_body(const char* operation, const GpuStream& outer, typename Api::GraphHandle graph,
                               BodyCapture& capture, const std::shared_ptr<const void>& native_stream, bool& is_spoiled) {
   typename Api::GraphHandle ended = nullptr;
-  Result asked{};
-  if (const CaptureStatus status = own_status(asked); status == CaptureStatus::none) {
+  const auto [status, asked] = own_status();
+  if (status == CaptureStatus::none) {
     return check(end_native(ended), operation);  // external code has already ended the capture; the driver reports the error
-  } else if (status == CaptureStatus::invalidated) {
+  }
+  if (status == CaptureStatus::invalidated) {
     is_spoiled = !capture.leave_open(native_stream);
     throw Error(Errc::capture_invalidated, operation, outer.describe(),
                 "an error invalidated the capture of the body; the end of the outer capture will also throw this",
