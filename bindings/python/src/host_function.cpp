@@ -33,6 +33,10 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   const bool portable = support::any_captures() && without_gil([&] { return is_portable(*self.stream); });
   if (portable) record_name(*self.stream, label, call);
   const auto enqueue = [&] {
+    if (self.stream->is_closed()) {
+      throw Error(Errc::stream_closed, "Stream.launch_host_func", self.stream->describe(),
+                  "the stream was closed; create another stream");
+    }
     if (self.stream->is_capturing())
       return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
     const bool enqueued = self.gate->enqueue(call, label);

@@ -10,7 +10,6 @@
 #include "bindings/python/src/signal_words.hpp"
 #include "weir/annotation.hpp"
 #include "weir/backend.hpp"
-#include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
@@ -169,10 +168,6 @@ bool HostFunctionGate::enqueue(const std::shared_ptr<PythonCall>& call, const st
     std::unique_lock lock(room_mutex_);
     if (!room_.wait_for(lock, std::chrono::milliseconds(50), [&] { return begun_ - done_ < most; })) {
       lock.unlock();
-      if (stream_->is_closed()) {
-        throw Error(Errc::stream_closed, "Stream.launch_host_func", stream_->describe(),
-                    "the stream was closed while the call waited for room");
-      }
       // The stream of a failed device will never make its requests.
       if (requests_ && !stream_->device().health().is_ok()) abandon_requests(*requests_);
       return false;

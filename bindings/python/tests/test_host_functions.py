@@ -323,7 +323,7 @@ def test_references_are_dropped(stream):
     assert sys.getrefcount(thing) == before
     closed = stream.device.create_stream()
     closed.close()
-    with pytest.raises(weir.StreamClosedError):
+    with pytest.raises(weir.StreamClosedError, match="launch_host_func"):
         closed.launch_host_func(lambda x: None, thing)
     time.sleep(0.05)
     assert sys.getrefcount(thing) == before
