@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <system_error>
 #include <thread>
 
@@ -212,29 +211,6 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
     throw Error(Errc::communicator_failed, operation, device.describe(), "rank 0 could not create an id; see its error");
   }
   return from_id(device, place.rank, place.size, message.id, options);
-}
-
-LaunchEnvironment LaunchEnvironment::read() {
-  struct Launcher {
-    const char *name, *rank, *ranks, *local_rank;
-  };
-  constexpr Launcher launchers[] = {
-      {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
-      {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-      {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-      {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
-  };
-  for (const Launcher& launcher : launchers) {
-    if (!support::environment(launcher.rank) || !support::environment(launcher.ranks)) continue;
-    LaunchEnvironment result;
-    result.launcher = launcher.name;
-    result.ranks = static_cast<int>(support::environment_number(launcher.ranks, 1, 1, INT_MAX));
-    result.rank = static_cast<int>(support::environment_number(launcher.rank, 0, 0, result.ranks - 1));
-    // Without a local rank in the environment, all ranks are assumed to be on one machine.
-    result.local_rank = static_cast<int>(support::environment_number(launcher.local_rank, result.rank, 0, INT_MAX));
-    return result;
-  }
-  return {};
 }
 
 }  // namespace weir

@@ -92,7 +92,7 @@ namespace weir::detail {
   X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CollectiveData) X(MpiCommunicator) X(Module)    \
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(Parameter)           \
   X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
-  X(MemoryAccess)
+  X(MemoryAccess) X(LaunchEnvironment)
 /// The fields whose offset must be the same in the program and in the library: the last fields of the structures that
 /// programs read or fill in.
 #define WEIR_ABI_OFFSETS(X)                                                                                \

@@ -22,6 +22,7 @@
 #include "weir/export.hpp"
 #include "weir/feature.hpp"
 #include "weir/fwd.hpp"
+#include "weir/launch_environment.hpp"
 #include "weir/ptr.hpp"
 #include "weir/stream_ref.hpp"
 #include "weir/span.hpp"
@@ -106,19 +107,6 @@ struct CommunicatorOptions {
 struct CommunicatorId {
   std::array<std::byte, 128> bytes{};
   friend bool operator==(const CommunicatorId&, const CommunicatorId&) = default;
-};
-
-/// The position of this process among the processes that a launcher such as mpirun has started together.
-struct LaunchEnvironment {
-  int rank = 0;          ///< the rank of this process among all processes
-  int ranks = 1;         ///< the number of processes
-  int local_rank = 0;    ///< the rank among the processes of the same machine: use it to select the device
-  std::string launcher;  ///< "torchrun", "Open MPI", "Slurm", "MPICH", or empty for a process that was started alone
-
-  /// Reads the environment variables of the first launcher in this list that has set them: torchrun (RANK, WORLD_SIZE,
-  /// LOCAL_RANK), Open MPI's mpirun (OMPI_COMM_WORLD_RANK, …), MPICH's mpiexec (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID),
-  /// Slurm's srun (SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID). Throws `invalid_environment` for an invalid value.
-  WEIR_API static LaunchEnvironment read();
 };
 
 /// An `MPI_Comm` of any MPI implementation, stored as bytes, so that this header needs no `mpi.h`.

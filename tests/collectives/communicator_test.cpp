@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <bit>
@@ -628,39 +627,4 @@ TEST_CASE("half and bfloat16 are rounded as IEEE rounds") {
   CHECK(float_to_half(-0x1p-24F) == 0x8001);
   CHECK(float_to_bfloat16(1.0F + 0x1p-8F) == 0x3F80);
   CHECK(float_to_bfloat16(1.0F + 3 * 0x1p-8F) == 0x3F82);
-}
-
-TEST_CASE("the launcher's variables say which rank this process is") {
-  struct Scope {
-    explicit Scope(std::vector<std::pair<const char*, const char*>> v) : variables(std::move(v)) {
-      for (const auto& [name, value] : variables) ::setenv(name, value, 1);
-    }
-    ~Scope() {
-      for (const auto& [name, value] : variables) ::unsetenv(name);
-    }
-    std::vector<std::pair<const char*, const char*>> variables;
-  };
-  {
-    const LaunchEnvironment alone = LaunchEnvironment::read();
-    CHECK(alone.rank == 0);
-    CHECK(alone.ranks == 1);
-    CHECK(alone.launcher.empty());
-  }
-  {
-    const Scope scope({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "1"}});
-    const LaunchEnvironment found = LaunchEnvironment::read();
-    CHECK(found.rank == 5);
-    CHECK(found.ranks == 8);
-    CHECK(found.local_rank == 1);
-    CHECK(found.launcher == "torchrun");
-  }
-  {
-    const Scope scope({{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_LOCALID", "1"}});
-    CHECK(LaunchEnvironment::read().rank == 3);
-    CHECK(LaunchEnvironment::read().launcher == "Slurm");
-  }
-  {
-    const Scope scope({{"OMPI_COMM_WORLD_RANK", "4"}, {"OMPI_COMM_WORLD_SIZE", "4"}});
-    CHECK(error_of([] { LaunchEnvironment::read(); }).errc() == Errc::invalid_environment);
-  }
 }
