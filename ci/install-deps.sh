@@ -30,6 +30,7 @@ needed=(
   "cmake|command cmake|the build"
   "ninja-build|command ninja|the build"
   "libfmt-dev|header fmt/format.h|the core"
+  "libasio-dev|header asio.hpp|collectives between processes"
   "libtbb-dev|header tbb/task_arena.h|the host backend"
   "libxxhash-dev|header xxhash.h|the host backend's kernel cache"
   "libcli11-dev|header CLI/CLI.hpp|the command and the examples"

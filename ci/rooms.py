@@ -36,8 +36,9 @@ ROOMS = {
     "backends/host/schedule": "core/base backends/host/engine",
     "backends/host/runtime": "core/base kernels backends/cache backends/host/run backends/host/compile backends/host/engine "
                              "backends/host/graph backends/host/schedule",
-    "collectives": "core/base core/plugins core/runtime collectives/host",
+    "collectives": "core/base core/plugins core/runtime collectives/host collectives/store",
     "collectives/host": "core/base collectives",
+    "collectives/store": "core/base collectives",
     "collectives/nccl": "core/base collectives",
     "collectives/mpi": "core/base collectives collectives/host",
     "bindings/c": "",

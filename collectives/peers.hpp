@@ -34,6 +34,8 @@ class Peers {
   virtual std::optional<std::string> value_of(int rank, std::string_view key, Clock::time_point deadline) = 0;
   /// Returns how messages name a rank: "rank 3 (host node7, pid 81)", or "rank 3" if it is not known.
   virtual std::string name_of(int rank) = 0;
+  /// Whether the rank has been reported dead. Ranks may hear of a death at different times.
+  virtual bool is_dead(int) { return false; }
   /// Makes the peers of a subgroup, for `split` and `rebuild`. `members`: ranks of this group, in their new order; this rank
   /// is one of them. `name`: the same on all members, and new. Does not wait for them.
   virtual std::shared_ptr<Peers> group(std::span<const int> members, std::string_view name) = 0;

@@ -70,6 +70,7 @@ class WeirConan(ConanFile):
         if self.options.system_packages:
             return
         self.requires("fmt/[>=9 <13]", visible=False)
+        self.requires("asio/[>=1.22]", visible=False)
         if self.options.host:
             self.requires("onetbb/[>=2021.8]")
         if self.options.host or self.options.cuda or self.options.hip:
@@ -93,6 +94,8 @@ class WeirConan(ConanFile):
         for part in ("TESTS", "EXAMPLES", "BENCH"):
             variables[f"WEIR_BUILD_{part}"] = False
         variables["WEIR_BUILD_TOOLS"] = bool(self.options.tools)
+        if "asio" in self.dependencies:
+            variables["WEIR_ASIO_INCLUDE_DIR"] = self.dependencies["asio"].cpp_info.includedirs[0]
         if "xxhash" in self.dependencies:
             variables["WEIR_XXHASH_INCLUDE_DIR"] = self.dependencies["xxhash"].cpp_info.includedirs[0]
         toolchain.generate()

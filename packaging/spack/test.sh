@@ -25,6 +25,7 @@ external() {  # PACKAGE OF-DEBIAN
   external cmake cmake
   external ninja ninja-build
   external fmt libfmt-dev
+  external asio libasio-dev
   external intel-tbb libtbb-dev
   external xxhash libxxhash-dev
   external nlohmann-json nlohmann-json3-dev

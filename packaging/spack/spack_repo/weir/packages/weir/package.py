@@ -28,6 +28,7 @@ class Weir(CMakePackage):
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
     depends_on("fmt@8.1:")
+    depends_on("asio@1.22:", type="build")
     depends_on("tbb", when="+host")
     for provider in ("intel-tbb", "intel-oneapi-tbb"):
         depends_on(f"{provider}@2021.8:", when=f"+host %tbb={provider}")

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/store/connection.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "collectives/store/client.hpp"
+#include "collectives/store/server.hpp"
+#include "collectives/store/wire.hpp"
+#include "core/base/no_destructor.hpp"
+#include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
+
+namespace weir::store {
+namespace {
+
+constexpr std::uint16_t ports_tried = 16;
+
+// FNV-1a: to tell runs apart, not to keep a secret.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xcbf29ce484222325U;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return value;
+}
+
+// What rank 0 broadcasts where the environment has no address.
+struct Invitation {
+  bool is_there = false;
+  std::uint16_t port = 0;
+  std::uint64_t run = 0;
+  std::array<char, 32> token{};
+  std::array<std::array<char, 64>, 8> hosts{};  // numeric addresses of rank 0's machine
+};
+
+// The addresses of the interfaces that are up, without loopback and link-local ones.
+void fill_hosts(Invitation& invitation) {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return;
+  std::size_t count = 0;
+  for (const ifaddrs* i = all; i != nullptr && count < invitation.hosts.size(); i = i->ifa_next) {
+    if (i->ifa_addr == nullptr || (i->ifa_flags & IFF_UP) == 0 || (i->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    const void* bytes = nullptr;
+    if (i->ifa_addr->sa_family == AF_INET) {
+      bytes = &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr;
+    } else if (i->ifa_addr->sa_family == AF_INET6) {
+      const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
+      if (!IN6_IS_ADDR_LINKLOCAL(&address)) bytes = &address;
+    }
+    auto& host = invitation.hosts[count];
+    if (bytes != nullptr && ::inet_ntop(i->ifa_addr->sa_family, bytes, host.data(), static_cast<socklen_t>(host.size())) != nullptr)
+      ++count;
+  }
+  ::freeifaddrs(all);
+}
+
+// Where the environment says that rank 0 listens: the address, and the first of a few ports.
+struct MeetingPoint {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+MeetingPoint meeting_point(const LaunchEnvironment& launch) {
+  if (launch.launcher == "Slurm") {
+    const auto step = static_cast<std::uint16_t>(hash(launch.run_id) % 1000);
+    return {launch.first_host, static_cast<std::uint16_t>(20000 + step * ports_tried % 12000)};
+  }
+  // The agent of torchrun, or the program's own store, has MASTER_PORT itself.
+  const auto port = support::environment_number("MASTER_PORT", 0, 1, 65535 - ports_tried);
+  return {launch.first_host, static_cast<std::uint16_t>(port + 1)};
+}
+
+struct Connection {
+  std::unique_ptr<Server> server;
+  std::shared_ptr<Client> client;
+};
+Connection& connection() {
+  static detail::NoDestructor<Connection> instance;
+  return *instance;
+}
+
+// The other ranks shall see whether this process ended in order. A process that is killed says nothing.
+void at_exit(int status, void* made_in) {
+  if (static_cast<pid_t>(reinterpret_cast<std::intptr_t>(made_in)) != ::getpid()) return;  // a child of fork
+  const std::string sentence = status == EXIT_SUCCESS ? "" : fmt::format("ended with status {}", status);
+  Connection& c = connection();
+  const std::string who = c.client->name_of(0);
+  c.client->end(sentence);
+  if (c.server) c.server->end(sentence.empty() ? "" : who + " " + sentence);
+}
+
+}  // namespace
+
+bool has_address(const LaunchEnvironment& launch) {
+  if (launch.launcher == "Slurm") return !launch.first_host.empty() && !launch.run_id.empty();
+  return !launch.first_host.empty() && support::environment("MASTER_PORT").has_value();
+}
+
+std::shared_ptr<collectives::Peers> connect(const LaunchEnvironment& launch, const Broadcast& broadcast,
+                                            std::chrono::steady_clock::time_point deadline) {
+  Connection& c = connection();
+  if (c.client) return make_peers(c.client, "world");
+  Admission admission;
+  const auto token = support::environment("WEIR_STORE_TOKEN");
+  if (token && token->size() > max_token) {
+    throw Error(Errc::invalid_environment, "Communicator::from_environment", "WEIR_STORE_TOKEN",
+                fmt::format("it has {} bytes; use at most {}", token->size(), max_token));
+  }
+  std::vector<std::uint16_t> ports = {0};
+  std::vector<std::string> hosts;
+  const bool is_one_machine = launch.nodes == 1 || launch.first_host == "localhost" || launch.first_host == "127.0.0.1";
+  if (!broadcast) {
+    const MeetingPoint point = meeting_point(launch);
+    admission.run = hash(fmt::format("{} {}", launch.run_id, launch.ranks));
+    admission.token = token.value_or(launch.run_id);
+    ports.resize(ports_tried);
+    std::iota(ports.begin(), ports.end(), point.port);
+    hosts = {is_one_machine ? std::string("127.0.0.1") : point.host};
+    if (launch.rank == 0) c.server = std::make_unique<Server>(admission, launch.ranks, ports, is_one_machine);
+  } else {
+    // If rank 0 fails, the others must hear of it, because they wait in the broadcast.
+    Invitation invitation;
+    std::exception_ptr failure;
+    if (launch.rank == 0) try {
+        if (::getrandom(invitation.token.data(), invitation.token.size(), 0) !=
+                static_cast<ssize_t>(invitation.token.size()) ||
+            ::getrandom(&invitation.run, sizeof(invitation.run), 0) != static_cast<ssize_t>(sizeof(invitation.run))) {
+          throw Error(Errc::out_of_memory, "Communicator::from_environment", "getrandom", "the system gave no random bytes");
+        }
+        admission = {invitation.run, token.value_or(std::string(invitation.token.data(), invitation.token.size()))};
+        c.server = std::make_unique<Server>(admission, launch.ranks, ports, is_one_machine);
+        invitation.port = c.server->port();
+        fill_hosts(invitation);
+        invitation.is_there = true;
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    broadcast(std::as_writable_bytes(std::span(&invitation, 1)));
+    if (failure) std::rethrow_exception(failure);
+    if (!invitation.is_there) {
+      throw Error(Errc::communicator_failed, "Communicator::from_environment", launch.launcher,
+                  "rank 0 could not start the store; see its error");
+    }
+    admission = {invitation.run, token.value_or(std::string(invitation.token.data(), invitation.token.size()))};
+    ports = {invitation.port};
+    // Another machine may have something else on this port of its own loopback interface, which has another greeting.
+    hosts = {"127.0.0.1"};
+    for (const auto& host : invitation.hosts) {
+      if (host[0] != '\0' && !is_one_machine) hosts.emplace_back(host.data());
+    }
+  }
+  if (c.server) {
+    ports = {c.server->port()};
+    hosts = {"127.0.0.1"};
+  }
+  std::vector<Address> addresses;
+  for (const std::string& host : hosts) {
+    for (const std::uint16_t port : ports) addresses.push_back({host, port});
+  }
+  try {
+    c.client = Client::connect(admission, addresses, launch.rank, launch.ranks, deadline);
+  } catch (...) {
+    c.server.reset();
+    throw;
+  }
+  ::on_exit(at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(::getpid())));
+  return make_peers(c.client, "world");
+}
+
+}  // namespace weir::store
