@@ -6,10 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <numeric>
 #include <system_error>
 #include <thread>
 
 #include "collectives/libraries.hpp"
+#include "collectives/peers.hpp"
+#include "collectives/store/connection.hpp"
 #include "core/runtime/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/plugin/support.hpp"
@@ -211,6 +217,171 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
     throw Error(Errc::communicator_failed, operation, device.describe(), "rank 0 could not create an id; see its error");
   }
   return from_id(device, place.rank, place.size, message.id, options);
+}
+
+// --- With the store ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Without a timeout a meeting ends all the same: ranks that were never started would not come.
+Clock::time_point meeting_deadline(const CommunicatorOptions& options) {
+  return Clock::now() + (options.timeout.count() != 0 ? options.timeout : std::chrono::minutes(10));
+}
+
+// The position of a rank in a new communicator.
+struct Position {
+  int rank = 0, ranks = 1;
+  const MpiCommunicator* mpi = nullptr;  // null: the library connects by id
+  std::span<const int> members = {};     // of `mpi`
+};
+
+// Creates a communicator whose ranks have met.
+CommunicatorPtr create_among(const char* operation, Device& device, const std::string& library_name, const Position& position,
+                             const std::shared_ptr<collectives::Peers>& peers, const CommunicatorOptions& options) {
+  CommunicatorLibrary& library = open_library(library_name, operation);
+  CommunicatorId id;
+  if (position.mpi == nullptr) {
+    std::exception_ptr failure;
+    if (position.rank == 0) {
+      try {
+        id = library.create_id(device);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      peers->publish("id", failure ? std::string_view()
+                                   : std::string_view(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()));
+      if (failure) std::rethrow_exception(failure);
+    } else {
+      const auto bytes = peers->value_of(0, "id", meeting_deadline(options));
+      if (!bytes || bytes->size() != id.bytes.size()) {
+        throw Error(Errc::communicator_failed, operation, device.describe(),
+                    fmt::format("{} could not create an id; see its error", peers->name_of(0)));
+      }
+      std::memcpy(id.bytes.data(), bytes->data(), bytes->size());
+    }
+  }
+  Device* const one = &device;
+  CommunicatorPtr made = library
+                             .create({.devices = {&one, 1},
+                                      .first_rank = position.rank,
+                                      .ranks = position.ranks,
+                                      .id = position.mpi == nullptr ? &id : nullptr,
+                                      .mpi = position.mpi,
+                                      .members = position.members,
+                                      .timeout = options.timeout})
+                             .front();
+  static_cast<CommunicatorImpl&>(*made).set_peers(peers);
+  return made;
+}
+
+std::uint64_t meet(const char* operation, collectives::Peers& peers, std::span<const int> members, const std::string& object,
+                   const CommunicatorOptions& options) {
+  try {
+    return peers.meet(members, meeting_deadline(options));
+  } catch (const Error& error) {
+    throw Error(error.errc(), operation, object, error.detail());
+  }
+}
+
+std::string place_of(const LaunchEnvironment& launch) {
+  return fmt::format("rank {} of {} ({})", launch.rank, launch.ranks, launch.launcher);
+}
+
+constexpr const char* without_store = "its ranks share no store; create it by Communicator::from_environment";
+
+// Opens MPI, and checks that its ranks are the launcher's: a process that MPI's launcher has not started is alone in MPI.
+CommunicatorLibrary& open_mpi(const char* operation, const LaunchEnvironment& launch) {
+  const bool starts_mpi = support::environment("PMI_RANK") || support::environment("PMIX_RANK") ||
+                          support::environment("OMPI_COMM_WORLD_RANK") || support::environment("MV2_COMM_WORLD_RANK");
+  const std::string remedy = "start the program by mpirun of MPICH or Open MPI, or by srun --mpi=pmix or --mpi=pmi2";
+  if (!starts_mpi) {
+    throw Error(Errc::unsupported, operation, place_of(launch),
+                fmt::format("the processes have no library for their collectives: host devices of several processes need MPI, "
+                            "which {} does not start; install MPICH or Open MPI, and {}",
+                            launch.launcher == "shell" ? "this shell" : launch.launcher, remedy));
+  }
+  CommunicatorLibrary& mpi = open_library("mpi", operation);
+  const CommunicatorLibrary::MpiPlace place = mpi.mpi_place({});
+  if (place.rank != launch.rank || place.size != launch.ranks) {
+    throw Error(Errc::invalid_environment, operation, place_of(launch),
+                fmt::format("in MPI this process is rank {} of {}, so another MPI than the launcher's was opened (WEIR_MPI), or "
+                            "the launcher did not start MPI; {}",
+                            place.rank, place.size, remedy));
+  }
+  return mpi;
+}
+
+}  // namespace
+
+CommunicatorPtr Communicator::from_environment(Device& device, const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::from_environment";
+  detail::enter(operation);
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const LaunchEnvironment launch = LaunchEnvironment::read();
+  if (launch.ranks == 1) {
+    Device* const one = &device;
+    return options.library == "mpi" ? from_mpi(device, {}, options) : from_devices({&one, 1}, options).front();
+  }
+  const std::string library = library_for(operation, device, options, "mpi");
+  if (library == "host") {
+    throw Error(Errc::invalid_argument, operation, device.describe(),
+                "the library host works only within one process; use mpi");
+  }
+  const Clock::time_point deadline = meeting_deadline(options);
+  const MpiCommunicator world;
+  store::Broadcast broadcast;
+  if (library == "mpi" || !store::has_address(launch)) {
+    CommunicatorLibrary& mpi = open_mpi(operation, launch);
+    broadcast = [&](std::span<std::byte> bytes) { mpi.mpi_broadcast(world, bytes); };
+  }
+  const auto all = store::connect(launch, broadcast, deadline);
+  const std::uint64_t epoch = meet(operation, *all, {}, place_of(launch), options);
+  std::vector<int> ranks(static_cast<std::size_t>(launch.ranks));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return create_among(operation, device, library,
+                      {.rank = launch.rank, .ranks = launch.ranks, .mpi = library == "mpi" ? &world : nullptr},
+                      all->group(ranks, fmt::format("{}", epoch)), options);
+}
+
+std::vector<int> Communicator::survivors() const {
+  const auto all = static_cast<const CommunicatorImpl&>(*this).peers();
+  if (!all) throw Error(Errc::unsupported, "Communicator::survivors", describe(), without_store);
+  std::vector<int> result;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (!all->is_dead(rank)) result.push_back(rank);
+  }
+  return result;
+}
+
+CommunicatorPtr Communicator::rebuild(std::span<const int> members, const CommunicatorOptions& options) {
+  const char* const operation = "Communicator::rebuild";
+  detail::enter(operation);
+  const auto refuse = [&](Errc code, std::string_view cause) { throw Error(code, operation, describe(), cause); };
+  const auto all = impl().peers();
+  if (!all) refuse(Errc::unsupported, without_store);
+  const auto own = std::find(members.begin(), members.end(), rank_);
+  if (own == members.end()) refuse(Errc::invalid_argument, fmt::format("the list of members does not contain rank {}", rank_));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i] < 0 || members[i] >= size_)
+      refuse(Errc::invalid_argument, fmt::format("rank {} does not exist; the ranks are 0 to {}", members[i], size_ - 1));
+    if (std::count(members.begin(), members.end(), members[i]) != 1)
+      refuse(Errc::invalid_argument, fmt::format("rank {} is in the list of members twice", members[i]));
+  }
+  const std::string library = library_.substr(0, library_.find(' '));
+  if (library == "host") refuse(Errc::unsupported, "its ranks are in one process; use Communicator::from_devices");
+  impl().fail("Communicator::rebuild was called");
+  const std::uint64_t epoch = meet(operation, *all, members, describe(), options);
+  MpiCommunicator parent;
+  if (library == "mpi") parent = MpiCommunicator(native_handle());
+  return create_among(operation, *device_, library,
+                      {.rank = static_cast<int>(own - members.begin()),
+                       .ranks = static_cast<int>(members.size()),
+                       .mpi = library == "mpi" ? &parent : nullptr,
+                       .members = members},
+                      all->group(members, fmt::format("{}", epoch)), options);
 }
 
 }  // namespace weir

@@ -249,7 +249,19 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.timeout);
   {
     const OneAtATime one(handle_of(*request.mpi), label_);
-    check(api_.Comm_dup(handle_of(*request.mpi), &shared->comm), "MPI_Comm_dup");
+    const Handle parent = handle_of(*request.mpi);
+    if (request.members.empty()) {
+      check(api_.Comm_dup(parent, &shared->comm), "MPI_Comm_dup");
+    } else {  // only the members call this, so the others may be dead
+      Handle all = 0, members = 0;
+      check(api_.Comm_group(parent, &all), "MPI_Comm_group");
+      check(api_.Group_incl(all, static_cast<int>(request.members.size()), request.members.data(), &members),
+            "MPI_Group_incl");
+      const int made = api_.Comm_create_group(parent, members, 0, &shared->comm);
+      api_.Group_free(&all);
+      api_.Group_free(&members);
+      check(made, "MPI_Comm_create_group");
+    }
   }
   // With MPI's default error handler, an error would end the process.
   check(api_.Comm_set_errhandler(shared->comm, api_.errors_return), "MPI_Comm_set_errhandler");

@@ -23,6 +23,10 @@ using Handle = std::uint64_t;
   X(Get_library_version, (char* text, int* length))                                                                        \
   X(Comm_dup, (Handle comm, Handle * copy))                                                                                \
   X(Comm_free, (Handle * comm))                                                                                            \
+  X(Comm_group, (Handle comm, Handle * group))                                                                             \
+  X(Group_incl, (Handle group, int count, const int* ranks, Handle* subgroup))                                             \
+  X(Group_free, (Handle * group))                                                                                          \
+  X(Comm_create_group, (Handle comm, Handle group, int tag, Handle* made))                                                 \
   X(Comm_rank, (Handle comm, int* rank))                                                                                   \
   X(Comm_size, (Handle comm, int* size))                                                                                   \
   X(Comm_set_errhandler, (Handle comm, Handle handler))                                                                    \

@@ -2,16 +2,12 @@
 #pragma once
 
 #include <chrono>
-#include <cstdlib>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "weir/weir.hpp"
 
-/// Creates the ranks of this process. Without a launcher, each device of the backend is a rank. With a launcher, one device
-/// is a rank, and the other processes have the other ranks. Processes connect over MPI or, if RENDEZVOUS_FILE is set,
-/// through that file.
+/// Creates the ranks of this process. Without a launcher, each device of the backend is a rank. Under torchrun, mpirun or srun,
+/// one device is a rank, and the other processes have the other ranks.
 inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOptions& options = {
                                                          .timeout = std::chrono::seconds(60)}) {
   weir::Backend& backend = weir::Registry::instance().default_backend();
@@ -22,8 +18,5 @@ inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOpt
     return weir::Communicator::from_devices(devices, options);
   }
   weir::Device& device = backend.device(launch.local_rank % backend.device_count());
-  if (const char* const file = std::getenv("RENDEZVOUS_FILE")) {
-    return {weir::Communicator::from_file(device, launch.rank, launch.ranks, file, options)};
-  }
-  return {weir::Communicator::from_mpi(device, {}, options)};
+  return {weir::Communicator::from_environment(device, options)};
 }

@@ -30,12 +30,14 @@ Ranks make_ranks(const Options& options) {
     communicators = weir::Communicator::from_devices(devices, how);
   } else {
     weir::Device& device = backend.device(launch.local_rank % backend.device_count());
-    if (options.from == "mpi") {
+    if (options.from == "environment") {
+      communicators.push_back(weir::Communicator::from_environment(device, how));
+    } else if (options.from == "mpi") {
       communicators.push_back(weir::Communicator::from_mpi(device, {}, how));
     } else if (options.from.starts_with("file=")) {
       communicators.push_back(weir::Communicator::from_file(device, launch.rank, launch.ranks, options.from.substr(5), how));
     } else {
-      fail("from= takes devices, mpi or file=PATH");
+      fail("from= takes devices, environment, mpi or file=PATH");
     }
   }
   Ranks ranks;

@@ -11,7 +11,7 @@
 namespace collectives_test {
 
 struct Options {
-  std::string from = "devices";  ///< devices, mpi, or file=PATH
+  std::string from = "devices";  ///< devices, environment, mpi, or file=PATH
   std::string backend;           ///< empty: the default backend
   std::string library;
   int devices = 0;  ///< number of devices in one process; 0: all

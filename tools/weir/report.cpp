@@ -26,7 +26,7 @@ constexpr std::string_view variables[] = {
     "WEIR_TOOLS",        "WEIR_RACE",           "WEIR_TIMELINE",    "WEIR_SCHEDULE",
     "WEIR_FAULTS",       "WEIR_NCCL",           "WEIR_RCCL",        "WEIR_MPI",
     "WEIR_JOURNAL",      "WEIR_VALIDATE",       "WEIR_STUCK",       "WEIR_RECORD_FILE",
-    "WEIR_RECORD_LIMIT",
+    "WEIR_RECORD_LIMIT", "WEIR_STORE_TOKEN",
 };
 
 // The variables that contain the path of one file or folder. Weir reads some of them only on demand, but this report checks
@@ -47,7 +47,8 @@ void add_environment(Json& report) {
   for (const std::string_view text : names) {
     const std::string name(text.substr(0, text.find('=')));
     if (std::find(std::begin(variables), std::end(variables), name) != std::end(variables)) {
-      set[name] = text.substr(std::min(text.size(), name.size() + 1));
+      // Reports are sent to others, so the secret is left out.
+      set[name] = name == "WEIR_STORE_TOKEN" ? "(not shown)" : text.substr(std::min(text.size(), name.size() + 1));
     } else {
       unread.push_back({{"name", name}, {"nearest", detail::nearest_name(name, variables)}});
     }
