@@ -184,6 +184,37 @@ extern "C" __global__ void lanes(int* out) {
   CHECK(has(error_of("lanes"), "mistakes.cu:13: thread 0 of block (0, 0, 0) calls __shfl_sync for lanes"));
 }
 
+#ifdef __x86_64__
+// Without AVX-512, masked accesses are several times slower. They also show that a guard was not taken out of the row.
+TEST_CASE("the guard of a stencil, between whose comparisons parameters are loaded, leaves no masked access") {
+  const Variable chosen("WEIR_HOST_TIER", "pass");
+  const std::vector<std::byte> image = Registry::instance().compile_image("host", "x86-64-v3", R"(
+extern "C" __global__ void stencil(const float* in, float* out, int w, int h) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x > 0 && x < w - 1 && y > 0 && y < h - 1) {
+    const int at = y * w + x;
+    out[at] = 0.25f * (in[at - 1] + in[at + 1] + in[at - w] + in[at + w]);
+  }
+})");
+  const detail::TemporaryFolder folder;
+  const std::string file = folder.path() + "/image";
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(image.data()), static_cast<std::streamsize>(image.size()));
+  std::FILE* const listing = ::popen(("objdump -d " + file).c_str(), "r");
+  REQUIRE(listing != nullptr);
+  int masked = 0, whole = 0;
+  char line[512];
+  while (std::fgets(line, sizeof(line), listing) != nullptr) {
+    const std::string_view text = line;
+    masked += text.find("vmaskmov") != text.npos;
+    whole += text.find("vmovups %ymm") != text.npos;
+  }
+  ::pclose(listing);
+  CHECK(masked == 0);
+  CHECK(whole > 0);
+}
+#endif
+
 }  // namespace
 }  // namespace weir::test
 
