@@ -220,6 +220,8 @@ TEST_CASE("inline assembly is refused, and the error says whose it is") {
   CHECK(error.errc() == Errc::compilation_failed);
   CAPTURE(error.what());
   CHECK(has(error.what(), "inline assembly works only on GPUs"));
+  CHECK(has(error.what(), "kernel.cu:1"));
+  CHECK_FALSE(has(error.what(), "module.s"));
 }
 
 TEST_CASE("a line number of two thousand million costs no memory") {

@@ -63,7 +63,7 @@ std::string_view advice_for(std::string_view output) {
     std::string_view text;
   };
   const Advice all[] = {
-      {{"no such instruction", "in 'asm'", "invalid instruction mnemonic"},
+      {{"no such instruction", "in 'asm'", "invalid instruction mnemonic", "in inline assembly string"},
        "inline assembly works only on GPUs: put it between #ifndef __WEIR_HOST__ and #endif"},
       {{"error: 'cub/", "error: cub/", "in namespace 'cub'", "of namespace 'cub'", "is not a member of 'cub'"},
        "Weir has of CUB only BlockReduce, BlockScan, BlockLoad, BlockStore, WarpReduce and WarpScan: put code that needs "
@@ -72,7 +72,8 @@ std::string_view advice_for(std::string_view output) {
        "Weir has no <thrust/...> and <cuda/...>: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
       {{"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"},
        "Weir has no textures and surfaces on the CPU: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
-      {{"'__isShared'", "'__isGlobal'", "'__isConstant'", "'__isLocal'"},
+      {{"'__isShared'", "'__isGlobal'", "'__isConstant'", "'__isLocal'", "'__isGridConstant'", "'__cvta_generic_to_",
+        "'__cvta_shared_to_", "'__cvta_global_to_", "'__cvta_local_to_", "'__cvta_constant_to_"},
        "on the CPU no address shows which memory it is in: put code that asks for it between #ifndef __WEIR_HOST__ "
        "and #endif"}};
   for (const Advice& advice : all) {
@@ -361,7 +362,11 @@ class Compilation {
   // A compiler's messages with the user's lines.
   std::string readable(std::string_view output) const {
     std::optional<kernels::TokenizedSource> source;  // made for the first message
-    return user_messages(output, [&](const std::string& file, std::size_t line) {
+    const std::string assembly = fmt::format("{}:", own(assembler_input));
+    std::string text(output);
+    if (text.find(assembly) != text.npos)
+      text = with_source_lines(text, read_file(folder_->path() + "/" + assembler_input), assembler_input);
+    return user_messages(text, [&](const std::string& file, std::size_t line) {
       if (!source) source = kernels::tokenize(preprocessed_);
       return SourceLine{nth_line(text_of(file), line), tokens_at(*source, file, line)};
     });

@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <vector>
 
 #include "backends/host/compile/kernel_scan.hpp"
 #include "kernels/lexer.hpp"
@@ -146,6 +150,42 @@ std::string user_messages(std::string_view output,
     before.clear();
   }
   return all + before;
+}
+
+std::string with_source_lines(std::string_view output, std::string_view assembly, std::string_view file) {
+  // `.file 1 "folder" "name"` numbers a file; `.loc 1 3 7` is the place of the instructions after it.
+  std::map<std::string, std::string> files;
+  std::vector<std::string> places{""};  // of each line, from 1
+  std::string place;
+  for (std::istringstream lines{std::string(assembly)}; std::getline(lines, place);) {
+    std::istringstream words(place);
+    std::string directive, number, line, column;
+    words >> directive >> number;
+    if (directive == ".file") {
+      const std::size_t end = std::min(place.rfind('"'), place.size()), begin = place.substr(0, end).rfind('"');
+      const std::string name = begin != place.npos ? place.substr(begin + 1, end - begin - 1) : std::string();
+      files[number] = name.starts_with("./") ? name.substr(2) : name;
+    }
+    const bool is_place = directive == ".loc" && words >> line >> column && line != "0";
+    places.push_back(is_place ? fmt::format("{}:{}:{}", files[number], line, column) : places.back());
+  }
+  std::string all, text;
+  std::set<std::string> told;
+  for (std::istringstream lines{std::string(output)}; std::getline(lines, text);) {
+    const std::size_t at = text.find(fmt::format("{}:", file)), begin = at + file.size() + 1;
+    if (at == text.npos) {
+      all += text + '\n';
+      continue;
+    }
+    std::size_t end = 0;
+    const std::size_t line = text[begin] >= '0' && text[begin] <= '9' ? std::stoul(text.substr(begin, 9), &end) : 0;
+    if (line == 0 || line >= places.size() || places[line].empty()) continue;
+    constexpr std::string_view error = ": Error: ";
+    std::string_view rest = std::string_view(text).substr(begin + end);
+    if (!rest.starts_with(error) || !told.insert(places[line]).second) continue;
+    all += fmt::format("{}: error: {}\n", places[line], rest.substr(error.size()));
+  }
+  return all;
 }
 
 }  // namespace weir::host

@@ -30,4 +30,8 @@ struct SourceLine {
 std::string user_messages(std::string_view output,
                           const std::function<SourceLine(const std::string& file, std::size_t line)>& line_of);
 
+/// Replaces the lines of `assembly` in an assembler's messages by those of the source, which the assembly names, and keeps
+/// one message for each. `file`: the end of the assembly's name in the messages.
+std::string with_source_lines(std::string_view output, std::string_view assembly, std::string_view file);
+
 }  // namespace weir::host
