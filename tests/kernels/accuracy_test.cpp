@@ -192,6 +192,95 @@ TEST_CASE("functions are as exact as the table of docs/kernels-accuracy.md") {
   }
 }
 
+// A row of the second table: the errors in an interval that contains zeros, in ulp or absolute.
+struct NearZeros {
+  std::string name;
+  double least = 0, greatest = 0;
+  struct Bound {
+    double most = 0;
+    std::string unit;
+  } bounds[2];  // with float, and with double
+};
+
+std::vector<NearZeros> read_second_table() {
+  std::vector<NearZeros> rows;
+  std::ifstream page(WEIR_ACCURACY_PAGE);
+  for (std::string line; std::getline(page, line);) {
+    std::vector<std::string> cells;
+    std::istringstream words(line);
+    for (std::string cell; std::getline(words, cell, '|');) cells.push_back(cell);
+    NearZeros row;
+    std::string is_less, x;
+    if (cells.size() != 7 || !(std::istringstream(cells[2]) >> row.least >> is_less >> x >> is_less >> row.greatest)) continue;
+    std::istringstream(cells[1]) >> row.name;
+    for (const int type : {0, 1}) {
+      std::istringstream cell(cells[type == 0 ? 4 : 6]);
+      cell >> row.bounds[type].most >> row.bounds[type].unit;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// Numbers everywhere in the interval, and those next to each zero.
+std::vector<double> around_zeros(const NearZeros& row, Real (*of)(Real), bool is_float) {
+  constexpr int count = 20000;
+  std::vector<double> x;
+  for (int i = 0; i < count; ++i) {
+    const Real step = (static_cast<Real>(row.greatest) - row.least) / (count + 1), begin = row.least + (i + 0.37L) * step;
+    x.push_back(static_cast<double>(begin));
+    Real low = begin, high = begin + step;
+    if ((of(low) < 0) == (of(high) < 0) || std::floor(low) != std::floor(high)) continue;  // no zero, or a pole
+    const bool begins_below = of(low) < 0;
+    for (int k = 0; k < 70; ++k) {
+      const Real middle = (low + high) / 2;
+      ((of(middle) < 0) == begins_below ? low : high) = middle;
+    }
+    const double zero = is_float ? static_cast<double>(static_cast<float>(low)) : static_cast<double>(low);
+    const double last = std::ldexp(1.0, std::ilogb(zero) - (is_float ? 23 : 52));
+    for (int k = -20; k <= 20; ++k) x.push_back(zero + k * last);
+  }
+  return x;
+}
+
+TEST_CASE("near zeros, functions are as exact as the second table of docs/kernels-accuracy.md") {
+  const std::map<std::string, Real (*)(Real)> exact = {
+      {"j0", ::j0l}, {"j1", ::j1l}, {"y0", ::y0l}, {"y1", ::y1l}, {"lgamma", ::lgammal}};
+  const std::vector<NearZeros> rows = read_second_table();
+  REQUIRE(rows.size() == 9);
+  std::string source;
+  for (const auto& [name, of] : exact) {
+    for (const std::string type : {"float", "double"}) {
+      source += fmt::format(
+          "extern \"C\" __global__ void {0}_of_{1}(int n, const double* x, double* out) {{\n"
+          "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n) out[i] = {0}{2}(({1})x[i]);\n}}\n",
+          name, type, type == "float" ? "f" : "");
+    }
+  }
+  const ModulePtr module = compile(source.c_str());
+  for (const NearZeros& row : rows) {
+    for (const bool is_float : {true, false}) {
+      Real (*const of)(Real) = exact.at(row.name);
+      const NearZeros::Bound& bound = row.bounds[is_float ? 0 : 1];
+      const std::vector<double> x = around_zeros(row, of, is_float);
+      const auto out = upload(std::vector<double>(x.size()));
+      launch(module->untyped_kernel(fmt::format("{}_of_{}", row.name, is_float ? "float" : "double")), grid_for(x.size()),
+             static_cast<int>(x.size()), upload(x), out);
+      const std::vector<double> given = download(out);
+      double worst = 0, at = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const Real expected = of(is_float ? static_cast<Real>(static_cast<float>(x[i])) : static_cast<Real>(x[i]));
+        const Real apart = std::fabs(static_cast<Real>(given[i]) - expected) / std::max(1.0L, std::fabs(expected));
+        const double off = bound.unit == "ulp" ? ulps(given[i], expected, is_float) : static_cast<double>(apart);
+        if (!(off <= worst)) worst = off, at = x[i];
+      }
+      INFO(row.name, is_float ? "f(" : "(", at, ") is ", worst, " ", bound.unit, " off");
+      CHECK(worst <= bound.most);
+      CHECK(worst >= bound.most / 10);  // the table has what was found
+    }
+  }
+}
+
 constexpr const char* of_pi = R"(
 extern "C" __global__ void of_pi(int what, int n, const double* x, double* y) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
