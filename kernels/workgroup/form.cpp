@@ -21,6 +21,7 @@
 #include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/entry.hpp"
+#include "kernels/workgroup/exponential.hpp"
 #include "kernels/workgroup/joined_blocks.hpp"
 #include "kernels/workgroup/kept_values.hpp"
 #include "kernels/workgroup/on_fibers.hpp"
@@ -106,7 +107,6 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
   lower_shared_atomics(block);
   run_passes(*block.function, llvm::LoopSimplifyPass(), llvm::LCSSAPass());
   const unsigned stepped = warps ? 0 : step_together(block);
-  block.joins_blocks &= stepped == 0;
   Regions regions = split_at_barriers(block);
   if (regions.all.size() > most_regions) {
     throw Refused("it has " + std::to_string(regions.all.size()) + " regions between barriers, and " +
@@ -117,6 +117,8 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
   const Uniformity uniformity(*block.function, rules);
   regions.diverge = may_diverge(block, regions, uniformity);
   const KeptValues kept = keep_values(block, regions, uniformity);
+  // The context has room for the threads of one block.
+  block.joins_blocks &= !regions.diverge && llvm::all_of(kept.all, [](const KeptValue& value) { return value.uniform; });
   llvm::Value* counts[3];
   if (warps) {
     count_warps(block, warps->version, counts);
@@ -127,6 +129,7 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
     if (block.joins_blocks) counts[0] = block.parameter(BlockFunction::row);
   }
   make_thread_loops(block, regions, kept, counts);
+  expand_exponentials(*block.function, library);
   Statistics statistics{regions.all.size(), stepped};
   for (const KeptValue& value : kept.all) ++(value.uniform ? statistics.uniform : statistics.arrays);
   return statistics;

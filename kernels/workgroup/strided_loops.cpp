@@ -318,7 +318,8 @@ class Stepper {
     Value* fits = builder_.CreateAnd(builder_.CreateICmpSGT(step, llvm::ConstantInt::get(wide, 0)),
                                      builder_.CreateICmpSLE(end, most(bits)));
     if (loop_.base == nullptr) return fits;
-    Value* const last = builder_.CreateAdd(widen(loop_.base, wide), builder_.CreateZExt(block_.block_size[0], wide));
+    Value* const threads = block_.joins_blocks ? block_.parameter(BlockFunction::row) : block_.block_size[0];
+    Value* const last = builder_.CreateAdd(widen(loop_.base, wide), builder_.CreateZExtOrTrunc(threads, wide));
     return builder_.CreateAnd(fits, builder_.CreateICmpSLE(last, most(loop_.base->getType()->getIntegerBitWidth())));
   }
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/exponential.hpp"
 #include "kernels/workgroup/full_warps.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/refusal.hpp"
@@ -179,7 +180,7 @@ bool Vectorizer::emit_intrinsic(llvm::IntrinsicInst& call) {
 bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   const llvm::Function* const callee = call.getCalledFunction();
   llvm::Type* const type = call.getType();
-  if (callee == nullptr || !type->isFloatingPointTy() || !callee->isDeclaration()) return false;
+  if (callee == nullptr || !type->isFloatingPointTy() || !callee->isDeclaration() || expands(call, library_)) return false;
   if (!llvm::all_of(call.args(), [&](Value* argument) { return argument->getType() == type; })) return false;
   // LLVM lists vector versions for 16 and for 32 bytes (AVX2). The GNU C library has each of them for 64 bytes as well.
   const llvm::StringRef features = function_.getFnAttribute("target-features").getValueAsString();
@@ -215,10 +216,10 @@ bool Vectorizer::emit_vector_function(llvm::CallInst& call) {
   return true;
 }
 
-// Handles functions of the C library for which there is one vector instruction.
+// Handles functions of the C library for which there is one vector instruction, or which are expanded later.
 bool Vectorizer::emit_instruction(llvm::CallInst& call) {
   const llvm::Intrinsic::ID id = llvm::getVectorIntrinsicIDForCall(&call, &library_);
-  if (id != llvm::Intrinsic::sqrt) return false;
+  if (id != llvm::Intrinsic::sqrt && !expands(call, library_)) return false;
   llvm::CallInst* const made = builder_.CreateUnaryIntrinsic(id, lanes(call.getArgOperand(0)));
   made->copyFastMathFlags(&call);
   vectors_[&call] = made;
