@@ -55,6 +55,24 @@ TEST_CASE("joined blocks: a row of blocks gives what each block alone would") {
   }
 }
 
+TEST_CASE("joined blocks: loops in which the whole grid strides") {
+  for (const unsigned block : {1U, 7U, 32U, 100U, 256U}) {
+    for (const unsigned grid : {1U, 2U, 5U, 16U}) {
+      const LaunchConfig shape{.grid = {grid}, .block = {block}};
+      const int all = static_cast<int>(grid * block);
+      for (const int n : {0, 1, all - 1, all, all + 1, 2 * all + all / 2, 7 * all - 3, size}) {
+        if (n < 0 || n > size) continue;
+        for (const char* name : {"k_strided", "k_strided_wide", "k_strided_twice"}) check(name, shape, n, of_index);
+        check("k_strided_shares", shape, n, [](int) { return 7; });
+        check("k_strided_keeps", shape, n, [&](int i) {
+          const int turns = i < all ? (n - 1 - i) / all + 1 : 0;
+          return 3 * i + i / all + 1 + (turns > 1 ? 5 * turns : 0);
+        }, 5);
+      }
+    }
+  }
+}
+
 TEST_CASE("joined blocks: rows of several lines, whose ends do not meet the blocks' ends") {
   for (const int width : {1, 31, 64, 75}) {
     const auto columns = static_cast<unsigned>((width + 15) / 16);

@@ -74,3 +74,25 @@ KERNEL(k_waits) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] += __syncthreads_count(1);
 }
+KERNEL(k_strided) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += 3 * i + 1;
+}
+KERNEL(k_strided_wide) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)blockDim.x * gridDim.x) out[i] += 3 * (int)i + 1;
+}
+KERNEL(k_strided_twice) {
+  const unsigned first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
+  for (unsigned i = first; i < (unsigned)n; i += step) out[i] += 3 * i;
+  for (unsigned i = first; i < (unsigned)n; i += step) out[i] += 1;
+}
+KERNEL(k_strided_keeps) {
+  int turns = 0;
+  const int first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = first; i < n; i += gridDim.x * blockDim.x) out[i] += 3 * i + ++turns;
+  if (turns > 1) out[first] += turns * width;
+}
+KERNEL(k_strided_shares) {
+  __shared__ int most;
+  most = 7;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += most;
+}
