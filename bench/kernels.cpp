@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +53,12 @@ double now() {
   timespec t{};
   ::clock_gettime(by_processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+/// Returns how many processors this process may use, such as 1 under `taskset -c 0`.
+int usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 /// Returns the time of work with warm caches. It sleeps first, because threads of OpenMP and PoCL spin for a while after
 /// their work and would occupy processors.
@@ -198,7 +205,7 @@ class Bench {
   bool wants(const std::string& name) const { return name.find(word_) != std::string::npos; }
 
   void run(int rounds) {
-    std::string setting = fmt::format("{} threads", std::thread::hardware_concurrency());
+    std::string setting = fmt::format("{} threads", usable_processors());
 #ifdef WEIR_BENCH_OPENCL
     if (cl_.usable()) setting += "; " + cl_.name();
 #endif
@@ -217,7 +224,7 @@ class Bench {
           if (*sides[s]) times[s].push_back(seconds_of(*sides[s]));
         }
       }
-      const double processors = by_processor_time ? std::thread::hardware_concurrency() : 1;
+      const double processors = by_processor_time ? usable_processors() : 1;
       const auto speed = [&](const std::vector<double>& of_side) { return c.work * processors / median(of_side); };
       fmt::print("| {} |", c.name);
       for (const std::vector<double>& of_side : times) {
