@@ -314,12 +314,15 @@ class Stepper {
       return llvm::ConstantInt::get(wide, value.zext(2 * bits));
     };
     Value* const step = widen(loop_.step, wide);
-    Value* const end = builder_.CreateAdd(widen(loop_.bound, wide), step);
+    Value* const threads = builder_.CreateZExtOrTrunc(
+        block_.joins_blocks ? block_.parameter(BlockFunction::row) : block_.block_size[0], wide);
+    // The first thread is below the bound when the others compute their indices, also those beyond the bound.
+    Value* const end = builder_.CreateAdd(widen(loop_.bound, wide),
+                                          builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, step, threads));
     Value* fits = builder_.CreateAnd(builder_.CreateICmpSGT(step, llvm::ConstantInt::get(wide, 0)),
                                      builder_.CreateICmpSLE(end, most(bits)));
     if (loop_.base == nullptr) return fits;
-    Value* const threads = block_.joins_blocks ? block_.parameter(BlockFunction::row) : block_.block_size[0];
-    Value* const last = builder_.CreateAdd(widen(loop_.base, wide), builder_.CreateZExtOrTrunc(threads, wide));
+    Value* const last = builder_.CreateAdd(widen(loop_.base, wide), threads);
     return builder_.CreateAnd(fits, builder_.CreateICmpSLE(last, most(loop_.base->getType()->getIntegerBitWidth())));
   }
 

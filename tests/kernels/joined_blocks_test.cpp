@@ -73,6 +73,17 @@ TEST_CASE("joined blocks: loops in which the whole grid strides") {
   }
 }
 
+// The last threads of the row would compute indices that wrap, although no thread of the program does.
+TEST_CASE("strided loops: a bound near the greatest integer, and a step that is smaller than the block") {
+  constexpr int most = 0x7fffffff, first = most - 300;
+  std::vector<int> expected(size, before);
+  for (int thread = 0; thread < 256; ++thread) {
+    for (int i = thread; first + i < most - 40; i += 32) ++expected[static_cast<std::size_t>(i)];
+  }
+  const LaunchConfig shape{.grid = {1}, .block = {256}};
+  CHECK(written("k_strided_to_top", shape, most - 40, 32, static_cast<unsigned>(first)) == expected);
+}
+
 TEST_CASE("joined blocks: rows of several lines, whose ends do not meet the blocks' ends") {
   for (const int width : {1, 31, 64, 75}) {
     const auto columns = static_cast<unsigned>((width + 15) / 16);

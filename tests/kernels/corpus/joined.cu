@@ -96,3 +96,7 @@ KERNEL(k_strided_shares) {
   most = 7;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += most;
 }
+KERNEL(k_strided_to_top) {
+  const int first = (int)base + threadIdx.x;
+  for (int i = first; i < n; i += width) atomicAdd(&out[i - (int)base], 1);
+}
