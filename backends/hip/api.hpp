@@ -438,7 +438,6 @@ class Api : public Symbols {
   WithoutAttribute without_attribute(int ordinal) const;
   std::string uuid(int ordinal) const;
   void decide(FeatureTable& features, std::optional<int> ordinal, const WithoutAttribute& others) const;
-  bool is_asked_for(OptIn opt_in) const noexcept;
   PollPolicy poll_policy_of(StreamHandle stream) const;
   Result stand_in(StreamHandle& stream) const;
   Result submit(StreamHandle stream, const BatchOperation& operation) const;
@@ -450,9 +449,7 @@ class Api : public Symbols {
   int version_ = 0;  // 70253211 for 7.2.53211
   int release_ = 0;  // 702 for 7.2
   int device_count_ = 0;
-  bool wait_value_ = false;    // whether WEIR_HIP_WAIT_VALUE is set to 1
-  bool graph_memory_ = false;  // whether WEIR_HIP_GRAPH_MEMORY is set to 1
-  bool graphs_ = false;        // whether WEIR_HIP_GRAPHS is set to 1
+  std::bitset<feature_count> enabled_;  // what WEIR_ENABLE_FEATURES lists
   std::string library_path_;
   const Compiler* compiler_ = nullptr;
   std::bitset<workaround_count> workarounds_;  // the workarounds that this release needs

@@ -2,14 +2,20 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "backends/gpu/driver_calls.hpp"
 #include "backends/hip/api.hpp"
 #include "backends/hip/api_private.hpp"
 #include "backends/hip/device_node.hpp"
 #include "core/base/library.hpp"
+#include "weir/error.hpp"
+#include "weir/feature.hpp"
 #include "weir/plugin/support.hpp"
 
 /// Finds and opens the HIP runtime, and fills the function table.
@@ -131,6 +137,27 @@ void show_to_tools(Symbols& table) {
 #undef WEIR_HIP_SHOW
 }
 
+/// The features that WEIR_ENABLE_FEATURES lists. Throws `invalid_environment`.
+std::bitset<feature_count> enabled_features() {
+  constexpr const char* list = "WEIR_ENABLE_FEATURES";
+  std::bitset<feature_count> enabled;
+  const std::optional<std::string> value = support::environment(list);
+  if (!value) return enabled;
+  for (std::string_view rest = *value;;) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    const std::optional<Feature> feature = parse_feature(name);
+    if (!feature) {
+      throw Error(Errc::invalid_environment, std::string("reading ") + list + "='" + *value + "'", "",
+                  "'" + std::string(name) +
+                      "' is not a feature; list features separated by single commas, such as graph_capture");
+    }
+    enabled.set(static_cast<std::size_t>(*feature));
+    if (name.size() == rest.size()) break;
+    rest.remove_prefix(name.size() + 1);
+  }
+  return enabled;
+}
+
 }  // namespace
 
 std::string Api::version_text() const {
@@ -139,9 +166,7 @@ std::string Api::version_text() const {
 
 const Api& Api::load(PluginContext& context) {
   // The variables are read before the library is opened, so a wrong value is reported even on machines without the runtime.
-  const auto is_on = [](const char* name) { return support::environment_number(name, 0, 0, 1) != 0; };
-  const bool wait_value = is_on("WEIR_HIP_WAIT_VALUE"), graph_memory = is_on("WEIR_HIP_GRAPH_MEMORY"),
-             graphs = is_on("WEIR_HIP_GRAPHS");
+  const std::bitset<feature_count> enabled = enabled_features();
   const detail::Library library = open_library(&context);
   std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();
@@ -179,9 +204,7 @@ const Api& Api::load(PluginContext& context) {
   for (std::size_t i = 0; i < workaround_count; ++i) {
     api->workarounds_[i] = needs(static_cast<Workaround>(i), api->release_);
   }
-  api->wait_value_ = wait_value;
-  api->graph_memory_ = graph_memory;
-  api->graphs_ = graphs;
+  api->enabled_ = enabled;
   std::unique_ptr<const Compiler> compiler = Compiler::open(library, api->release_);
   api->compiler_ = compiler.get();
 

@@ -135,7 +135,8 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, const Witho
       case Effect::absent: return features.absent(feature, std::string(quirk->reason));
       case Effect::emulated: return features.emulated(feature, std::string(quirk->reason));
       case Effect::opt_in:
-        return is_asked_for(quirk->opt_in) ? features.native(feature) : features.absent(feature, std::string(quirk->reason));
+        return enabled_.test(static_cast<std::size_t>(feature)) ? features.native(feature)
+                                                                : features.absent(feature, std::string(quirk->reason));
     }
   };
 
@@ -238,11 +239,6 @@ void Api::decide(FeatureTable& features, std::optional<int> ordinal, const Witho
                                               : "this device cannot address any other one's memory "
                                                 "(hipDeviceCanAccessPeer); copies between them work all the same");
   }
-}
-
-bool Api::is_asked_for(OptIn opt_in) const noexcept {
-  return (opt_in == OptIn::wait_value && wait_value_) || (opt_in == OptIn::graph_memory && graph_memory_) ||
-         (opt_in == OptIn::graphs && graphs_);
 }
 
 }  // namespace weir::hip

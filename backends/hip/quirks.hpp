@@ -24,15 +24,7 @@ struct Releases {
 enum class Effect : std::uint8_t {
   absent,    ///< treat the feature as absent, because it does not work as documented
   emulated,  ///< Weir emulates the feature without the runtime's own functions
-  opt_in,    ///< absent unless the user enables it with an environment variable
-};
-
-/// The features that users can enable, each with its environment variable.
-enum class OptIn : std::uint8_t {
-  none,
-  wait_value,    ///< WEIR_HIP_WAIT_VALUE
-  graph_memory,  ///< WEIR_HIP_GRAPH_MEMORY
-  graphs,        ///< WEIR_HIP_GRAPHS
+  opt_in,    ///< absent unless WEIR_ENABLE_FEATURES lists it
 };
 
 /// A known fault of a feature that seems present by its symbols and attribute.
@@ -42,7 +34,6 @@ struct FeatureQuirk {
   Effect effect;
   std::string_view reason;  ///< the cause and the remedy, for error messages
   std::string_view source;  ///< the evidence; see quirks.cpp
-  OptIn opt_in = OptIn::none;
   std::string_view gpus = "";  ///< prefix of the affected architectures: "gfx12"; empty means all
 };
 std::span<const FeatureQuirk> feature_quirks() noexcept;

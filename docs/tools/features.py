@@ -55,7 +55,8 @@ cuda = [column({"WEIR_BACKEND": "cuda", "WEIR_CUDA_DRIVER": fake_cuda, "WEIR_NVR
         for number in CUDA]
 all_hip = {release: column({"WEIR_BACKEND": "hip", "WEIR_HIPRTC": "/nonexistent",
                             "WEIR_HIP_RUNTIME": f"{fake_hip}{release}/libamdhip64.so.{release.split('.')[0]}"},
-                           "", "HIPRTC", {"WEIR_HIP_WAIT_VALUE": "1", "WEIR_HIP_GRAPH_MEMORY": "1", "WEIR_HIP_GRAPHS": "1"}) for release in ALL_HIP}
+                           "", "HIPRTC", {"WEIR_ENABLE_FEATURES": "graph_capture,graph_memory_nodes,wait_value_32,wait_value_64,"
+                                                                   "wait_value_nor"}) for release in ALL_HIP}
 hip = [all_hip[release] for release in HIP]
 names = ["host", *(f"CUDA {n // 1000}.{n % 1000 // 10}" for n in CUDA), *(f"HIP {release}" for release in HIP)]
 columns = [host, *cuda, *hip]

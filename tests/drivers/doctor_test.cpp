@@ -383,15 +383,15 @@ TEST_CASE("doctor: a driver that works, and what it lacks all the same") {
 TEST_CASE("info: a variable of a vendor's backend that does not parse is no driver's failure") {
   const std::pair<std::string, Environment> cases[] = {
       {"cuda", {{"WEIR_CUDA_DRIVER", "libcuda.so"}}},
-      {"hip", {{"WEIR_HIP_WAIT_VALUE", "yes"}, {"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP}}},
-      {"hip", {{"WEIR_HIP_WAIT_VALUE", "yes"}, {"WEIR_HIP_RUNTIME", "/nonexistent/libamdhip64.so.7"}}},
+      {"hip", {{"WEIR_ENABLE_FEATURES", "yes"}, {"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP}}},
+      {"hip", {{"WEIR_ENABLE_FEATURES", "yes"}, {"WEIR_HIP_RUNTIME", "/nonexistent/libamdhip64.so.7"}}},
   };
   for (const auto& [backend, environment] : cases) {
     const Outcome o = weir::test::run(WEIR_TEST_COMMAND, {"info"}, environment);
     INFO(o.output, o.errors);
     CHECK(o.status == 2);
     CHECK(o.says("\n" + backend + std::string(12 - backend.size(), ' ') + "bad variable\n"));
-    CHECK(o.complains("weir: bad variable: reading " + environment.rbegin()->first));
+    CHECK(o.complains("weir: bad variable: reading " + environment.begin()->first));
   }
 }
 #endif

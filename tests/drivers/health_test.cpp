@@ -153,7 +153,7 @@ TEST_CASE("health: the journal tells waits for streams, events and values, and k
     const std::string busy = fail(vendor, vendor.event_question, "0", 600) + fail(vendor, "StreamQuery", "0", 600);
     const auto pending = [&](std::vector<std::string> steps, const char* length = "4") {
       steps.push_back("pending");
-      return tell(vendor, busy, steps, {{"WEIR_JOURNAL", length}, {"WEIR_HIP_WAIT_VALUE", "1"}});
+      return tell(vendor, busy, steps, {{"WEIR_JOURNAL", length}, {"WEIR_ENABLE_FEATURES", "wait_value_32,wait_value_64"}});
     };
     CHECK_SAYS(pending({"stream", "second", "waits-for-second"}), "pending: a wait for " + vendor.name + ":0 stream");
     CHECK_SAYS(pending({"stream", "event", "record", "wait"}),

@@ -221,7 +221,7 @@ TEST_CASE("hip features: where graphs are absent, no stream is asked whether it 
       tell("7.2", "never_ask=1",
            {"features", "stream", "native-handle", "allocate", "fill", "event", "record", "second", "second-wait",
             "wait-stream", "wrap", "fill", "drop-stream", "wrap", "describe", "begin-capture"},
-           {{"WEIR_HIP_GRAPHS", "0"}});
+           {{"WEIR_ENABLE_FEATURES", "wait_value_32"}});
   CHECK_SAYS(o, "feature graph_capture: absent replayed graphs compute wrong results");
   CHECK_SAYS(o, "feature graph_update: absent there is no capture: replayed graphs");
   CHECK_SAYS(o, "describe: ok\nbegin-capture: unsupported");

@@ -122,7 +122,7 @@ constexpr ExpectedWorkaround workarounds[] = {
 }  // namespace
 
 TEST_CASE("hip quirks: each feature is what its rows make of it, in each release") {
-  check(by_default, "", {{"WEIR_HIP_GRAPHS", "1"}});
+  check(by_default, "", {{"WEIR_ENABLE_FEATURES", "graph_capture"}});
 }
 
 TEST_CASE("hip quirks: graphs are absent in the releases and on the GPUs of which it is reported that they go wrong") {
@@ -137,7 +137,7 @@ TEST_CASE("hip quirks: graphs are absent in the releases and on the GPUs of whic
     const std::string gpu = on.gpu;
     CAPTURE(gpu);
     check({{Feature::graph_capture, on.ranges}}, gpu, {});
-    check({{Feature::graph_capture, {{602, native}}}}, gpu, {{"WEIR_HIP_GRAPHS", "1"}});
+    check({{Feature::graph_capture, {{602, native}}}}, gpu, {{"WEIR_ENABLE_FEATURES", "graph_capture"}});
   }
 }
 
@@ -148,9 +148,9 @@ TEST_CASE("hip quirks: what users may ask for is there then, save in releases th
          {Feature::wait_value_geq, {}},
          {Feature::wait_value_flush, {}},
          {Feature::graph_memory_nodes, {}}},
-        "", {{"WEIR_HIP_WAIT_VALUE", "1"}});
+        "", {{"WEIR_ENABLE_FEATURES", "graph_capture,wait_value_32,wait_value_64,wait_value_nor"}});
   check({{Feature::graph_memory_nodes, {{714, native}}}, {Feature::wait_value_32, {}}}, "",
-        {{"WEIR_HIP_GRAPH_MEMORY", "1"}});
+        {{"WEIR_ENABLE_FEATURES", "graph_capture,graph_memory_nodes"}});
 }
 
 TEST_CASE("hip quirks: every row of the table is among those that are expected here") {

@@ -28,7 +28,7 @@ inline Outcome tell(const std::string& release, const std::string& script, const
   environment.try_emplace("WEIR_BACKEND", "hip");
   environment.try_emplace("WEIR_HIP_RUNTIME", fake(release));
   environment.try_emplace("WEIR_HIPRTC", "/nonexistent/libhiprtc.so");
-  environment.try_emplace("WEIR_HIP_GRAPHS", "1");
+  environment.try_emplace("WEIR_ENABLE_FEATURES", "graph_capture");
   environment["WEIR_TEST_DRIVER"] = script;
   environment = with_mutation(std::move(environment));
   Outcome outcome = run(WEIR_TEST_STORY, steps, environment);

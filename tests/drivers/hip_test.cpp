@@ -173,13 +173,17 @@ TEST_CASE("hip features T5 T6: waits for values are there for those who know the
   const Outcome o = tell("7.1", "", {"features"});
   CHECK_SAYS(o, "feature write_value_32: native");
   CHECK_SAYS(o, "feature wait_value_32: absent a wait occupies a hardware queue");
-  const Outcome chosen = tell("7.1", "", {"features"}, {{"WEIR_HIP_WAIT_VALUE", "1"}});
+  const Outcome chosen =
+      tell("7.1", "", {"features"}, {{"WEIR_ENABLE_FEATURES", "wait_value_32,wait_value_64,wait_value_nor"}});
   CHECK_SAYS(chosen, "feature wait_value_32: native");
   CHECK_SAYS(chosen, "feature wait_value_64: native");
   CHECK_SAYS(chosen, "feature wait_value_nor: native");
   CHECK_SAYS(chosen, "feature wait_value_geq: absent HIP compares without regard to wrapping");
   CHECK_SAYS(chosen, "feature wait_value_flush: absent");
-  CHECK_SAYS(tell("7.1", "", {"open"}, {{"WEIR_HIP_WAIT_VALUE", "yes"}}), "open: invalid_environment");
+  for (const char* const wrong : {"", "wait_value", "wait_value_32,", ",wait_value_32"}) {
+    CAPTURE(wrong);
+    CHECK_SAYS(tell("7.1", "", {"open"}, {{"WEIR_ENABLE_FEATURES", wrong}}), "open: invalid_environment");
+  }
 }
 
 // --- Calls ------------------------------------------------------------------------------------------------------------
@@ -236,7 +240,9 @@ TEST_CASE("hip calls: launches in clusters from 10.0 on, where the device has th
 
 TEST_CASE("hip calls T4 T6: waits pass the mask that C has no default for, and HIP's own numbers of conditions") {
   for (const char* const release : {"6.2", "7.1"}) {
-    CHECK_SAYS(tell(release, "", {"stream", "allocate", "wait-values"}, {{"WEIR_HIP_WAIT_VALUE", "1"}}), "wait-values: ok");
+    CHECK_SAYS(tell(release, "", {"stream", "allocate", "wait-values"},
+                    {{"WEIR_ENABLE_FEATURES", "wait_value_32,wait_value_64,wait_value_nor"}}),
+               "wait-values: ok");
   }
 }
 
@@ -435,7 +441,7 @@ TEST_CASE(
 TEST_CASE("hip calls: a free that is refused within the capture that allocated is told of, and not tried elsewhere") {
   const Outcome o = tell("10.0", "trace=1 fail=hipFreeAsync:1:900",
                          {"stream", "begin-capture", "keep-async", "drop-async", "end-capture", "async"},
-                         {{"WEIR_HIP_GRAPH_MEMORY", "1"}});
+                         {{"WEIR_ENABLE_FEATURES", "graph_memory_nodes"}});
   INFO(o.errors);
   CHECK(o.complains("the memory is freed with the graph"));
   CHECK(calls(o, "hipFreeAsync") == 2);

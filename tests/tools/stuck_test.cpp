@@ -147,7 +147,7 @@ TEST_CASE("stuck: of a GPU the journal knows what streams wait for, and WEIR_STU
       weir::test::run(WEIR_STUCK_PROGRAMS, {"crosswise", "3"},
                       {{"WEIR_BACKEND", "hip"},
                        {"WEIR_HIP_RUNTIME", WEIR_TEST_BRIDGE},
-                       {"WEIR_HIP_WAIT_VALUE", "1"},
+                       {"WEIR_ENABLE_FEATURES", "wait_value_32"},
                        {"LD_LIBRARY_PATH", std::string(WEIR_TEST_CPU_CUDA) + ":" + (folders != nullptr ? folders : "")},
                        {"WEIR_STUCK", "300ms"}});
   CAPTURE(outcome.errors);

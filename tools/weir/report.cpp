@@ -18,15 +18,14 @@ namespace weir::tool {
 namespace {
 
 constexpr std::string_view variables[] = {
-    "WEIR_BACKEND",      "WEIR_DEVICE",         "WEIR_PLUGIN_PATH", "WEIR_DISABLE_FEATURES",
-    "WEIR_LOG",          "WEIR_CUDA_DRIVER",    "WEIR_NVRTC",       "WEIR_HIP_RUNTIME",
-    "WEIR_HIPRTC",       "WEIR_HIP_WAIT_VALUE", "WEIR_HOST_CXX",    "WEIR_HOST_DEVICES",
-    "WEIR_HOST_THREADS", "WEIR_HOST_WARP_SIZE", "WEIR_HOST_TIER",   "WEIR_HOST_SIGNALS",
-    "WEIR_CACHE_DIR",    "WEIR_HOST_SANITIZE",  "WEIR_HIP_GRAPHS",  "WEIR_HIP_GRAPH_MEMORY",
-    "WEIR_TOOLS",        "WEIR_RACE",           "WEIR_TIMELINE",    "WEIR_SCHEDULE",
-    "WEIR_FAULTS",       "WEIR_NCCL",           "WEIR_RCCL",        "WEIR_MPI",
-    "WEIR_JOURNAL",      "WEIR_VALIDATE",       "WEIR_STUCK",       "WEIR_RECORD_FILE",
-    "WEIR_RECORD_LIMIT", "WEIR_STORE_TOKEN",
+    "WEIR_BACKEND",         "WEIR_DEVICE",         "WEIR_PLUGIN_PATH",  "WEIR_DISABLE_FEATURES",
+    "WEIR_ENABLE_FEATURES", "WEIR_LOG",            "WEIR_CUDA_DRIVER",  "WEIR_NVRTC",
+    "WEIR_HIP_RUNTIME",     "WEIR_HIPRTC",         "WEIR_HOST_CXX",     "WEIR_HOST_DEVICES",
+    "WEIR_HOST_THREADS",    "WEIR_HOST_WARP_SIZE", "WEIR_HOST_TIER",    "WEIR_HOST_SIGNALS",
+    "WEIR_CACHE_DIR",       "WEIR_HOST_SANITIZE",  "WEIR_TOOLS",        "WEIR_RACE",
+    "WEIR_TIMELINE",        "WEIR_SCHEDULE",       "WEIR_FAULTS",       "WEIR_NCCL",
+    "WEIR_RCCL",            "WEIR_MPI",            "WEIR_JOURNAL",      "WEIR_VALIDATE",
+    "WEIR_STUCK",           "WEIR_RECORD_FILE",    "WEIR_RECORD_LIMIT", "WEIR_STORE_TOKEN",
 };
 
 // The variables that contain the path of one file or folder. Weir reads some of them only on demand, but this report checks
