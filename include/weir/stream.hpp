@@ -473,6 +473,7 @@ class WEIR_API Stream : public RefCounted {
   [[nodiscard]] void* release_handle();
 
   // --- Graph nodes of a capture -----------------------------------------------------------------------------------
+
   /// The node of the operation that this stream captured last. Throws `not_capturing`; `invalid_argument` if the stream's
   /// next operation depends on no node, or on several nodes, which is possible after a wait.
   [[nodiscard]] GraphNode last_captured_node() const;
