@@ -4,25 +4,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
+#include "core/saved/saved_work.hpp"
 // Records the operations of a portable capture, and matches them to the nodes of the graph.
 namespace weir::detail {
 namespace {
 
 constexpr std::uint32_t no_one = UINT32_MAX;
 
-using Argument = CapturedOperation::Argument;
+std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 
-std::vector<Argument> arguments_of(const Operation& operation) {
-  std::vector<Argument> arguments(operation.parameters.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto* const first = static_cast<const std::byte*>(operation.arguments[i]);
+void put_launch(CapturedOperation& captured, const Operation& operation, NumberWriter& data) {
+  captured.kernel = KernelPtr(const_cast<Kernel*>(operation.kernel));
+  captured.addresses.reserve(operation.parameters.size());
+  captured.values.reserve(operation.parameters.size());
+  data.put(saved_launch(operation, 0));
+  for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
     const auto [size, kind, access, update] = operation.parameters[i];
-    arguments[i].bytes.assign(first, first + size);
-    if (kind == ParameterKind::address) arguments[i].kind = Argument::Kind::address;
-    if (kind == ParameterKind::unknown && size >= sizeof(void*)) arguments[i].kind = Argument::Kind::unknown;
+    const auto* const first = static_cast<const std::byte*>(operation.arguments[i]);
+    const bool is_address = kind == ParameterKind::address;
+    data.put(size);
+    data.put(static_cast<std::uint32_t>(is_address));
+    if (!is_address) {
+      captured.values.push_back({data.bytes.size(), size, i + 1, kind == ParameterKind::unknown && size >= sizeof(void*)});
+      data.append({first, size});
+      continue;
+    }
+    void* address = nullptr;
+    std::memcpy(&address, first, sizeof(address));
+    std::size_t bytes = 0;
+    for (const MemoryAccess& each : operation.accesses) {
+      if (each.address == address) bytes = std::max(bytes, each.bytes);
+    }
+    if (address != nullptr) captured.addresses.push_back({data.bytes.size(), bytes, "", i + 1});
+    data.put(SavedAddress{SavedAddress::null, 0, number_of(address)});
   }
-  return arguments;
 }
 
 }  // namespace
@@ -34,24 +52,24 @@ void CapturedOperations::record(const Operation& operation, const std::vector<Gr
   CapturedOperation captured;
   captured.kind = operation.kind;
   captured.name = operation.name;
+  captured.inner = std::move(bodies);
   std::string problem;
+  NumberWriter data;
+  data.bytes.reserve(2 * sizeof(SavedBox) + 24 * operation.parameters.size());  // enough for most operations
+  const auto locate = [&](const void* address, std::size_t bytes, const char* what) {
+    captured.addresses.push_back({data.bytes.size(), bytes, what, 0});
+    return SavedAddress{0, 0, number_of(address)};
+  };
   switch (operation.kind) {
-    case OperationKind::kernel:
-      captured.kernel = KernelPtr(const_cast<Kernel*>(operation.kernel));
-      captured.config = *operation.config;
-      captured.arguments = arguments_of(operation);
-      break;
+    case OperationKind::kernel: put_launch(captured, operation, data); break;
     case OperationKind::child_graph:
     case OperationKind::launch_graph: {
       auto child = operation.exec != nullptr ? CapturedWork::of(*operation.exec) : CapturedWork::of(*operation.graph);
       if (child == nullptr) problem = "is a graph that is not portable; capture it with CaptureOptions::portable";
+      captured.kind = OperationKind::child_graph;
       captured.inner.push_back(std::move(child));
       break;
     }
-    case OperationKind::conditional:
-      captured.conditional = operation.conditional;
-      captured.inner = std::move(bodies);
-      break;
     case OperationKind::record:
     case OperationKind::wait_event:
       if (!operation.in_graph) return;
@@ -59,16 +77,17 @@ void CapturedOperations::record(const Operation& operation, const std::vector<Gr
       break;
     case OperationKind::copy:
     case OperationKind::fill:
-    case OperationKind::host_function:
     case OperationKind::memory_operations:
+    case OperationKind::conditional: put_work(data, operation, locate); break;
     case OperationKind::allocate:
-    case OperationKind::free: break;
+      captured.allocated = operation.accesses.front().address;
+      data.put(std::uint64_t{operation.accesses.front().bytes});
+      break;
+    case OperationKind::free: data.put(locate(operation.accesses.front().address, 1, "the memory")); break;
+    case OperationKind::host_function: break;
     default: return;
   }
-  captured.accesses.assign(operation.accesses.begin(), operation.accesses.end());
-  captured.element.assign(operation.element.begin(), operation.element.end());
-  captured.word_size = operation.word_size;
-  captured.memory_operations.assign(operation.memory_operations.begin(), operation.memory_operations.end());
+  captured.data = std::move(data.bytes);
   captured.function = operation.label;
   for (const GraphNode node : after) captured.after.push_back(node.index);
   std::sort(captured.after.begin(), captured.after.end());

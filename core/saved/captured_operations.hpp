@@ -13,33 +13,34 @@
 #include "weir/memory.hpp"
 #include "weir/module.hpp"
 #include "weir/plugin/operation.hpp"
-#include "weir/plugin/stream.hpp"
-#include "weir/stream.hpp"
 
 /// The operations of a portable capture, recorded for `Graph::save`: drivers cannot report the content of a graph's nodes.
 namespace weir::detail {
 
-/// One recorded operation, with the addresses that it used during the capture.
+/// One recorded operation, as in a graph file, but with the addresses that it used during the capture.
 struct CapturedOperation {
-  struct Argument {
-    enum class Kind : std::uint8_t { value, address, unknown };  // `unknown`: the bytes may contain addresses
-    std::vector<std::byte> bytes;
-    Kind kind = Kind::value;
+  /// A `SavedAddress` in `data`, whose offset is an address of this process. `Graph::save` replaces it.
+  struct Address {
+    std::size_t at, bytes;
+    const char* what;      ///< names the memory in errors
+    std::size_t argument;  ///< for an argument of a kernel: its number from 1; else 0
+  };
+  /// Bytes in `data` of an argument that is not an address.
+  struct Value {
+    std::size_t at, bytes, argument;
+    bool is_unknown;  ///< the bytes may contain addresses
   };
 
   OperationKind kind{};
   const char* name = "";             ///< the name of the function that was called
   std::vector<std::uint32_t> after;  ///< the nodes that the operation depends on, sorted
   std::uint32_t node = 0;            ///< the last node that the operation has added
+  std::vector<std::byte> data;       ///< the fields of its kind; a launch has 0 for the number of its kernel
+  std::vector<Address> addresses;
+  std::vector<Value> values;
   KernelPtr kernel;
-  LaunchConfig config;
-  std::vector<Argument> arguments;
-  std::vector<MemoryAccess> accesses;
-  std::vector<std::byte> element;  ///< for a fill: the value of an element
-  std::uint32_t word_size = 0;
-  std::vector<MemoryOperation> memory_operations;
-  std::string function;  ///< the name of a host function
-  ConditionalKind conditional{};
+  const void* allocated = nullptr;                         ///< for `allocate`
+  std::string function;                                    ///< the name of a host function
   std::vector<std::shared_ptr<const CapturedWork>> inner;  ///< a child graph, or the bodies of a conditional node
 };
 

@@ -21,15 +21,11 @@ namespace weir::detail {
 
 /// One operation of a loaded graph.
 struct GraphStep : WorkStep {
-  bool is_awaited = false;  // whether the step's node number is needed later: another step than the next one depends on it,
-                            // or no step does
-  Range after;              // the steps that this one depends on: a range of GraphContent::after
+  bool is_leaf = true;  // whether no other step depends on this one
+  Range after;          // the steps that this one depends on: a range of GraphContent::after
   std::string function;
   std::uint32_t allocation = 0;  // the index of the allocation that the step makes or frees
-  ConditionalKind conditional{};
-  SavedAddress condition{};
-  std::uint32_t inner_count = 0;
-  std::vector<std::vector<GraphStep>> inner;
+  std::vector<std::vector<GraphStep>> inner;  // a child graph, or the bodies of a conditional node
 };
 
 /// The content of a file, and the present bindings.

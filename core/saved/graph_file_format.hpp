@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "core/saved/kernel_bundle_format.hpp"
+#include "weir/module.hpp"
 
 /// The structures in a graph file, which docs/graph-format.md describes. The file consists of records like those of a kernel
-/// bundle.
+/// bundle. Enumerators of public headers, such as an OperationKind, are stored as numbers, which therefore must not change.
 namespace weir::detail {
 
 inline constexpr std::string_view graph_magic = "\x89WEIRGR\n";
@@ -29,7 +30,7 @@ inline constexpr std::string_view module = "modu";     ///< data: a kernel bundl
 inline constexpr std::string_view function = "kern";   ///< name: the kernel's name; data: the number of its module
 inline constexpr std::string_view memory = "memo";     ///< name: the name for binding; data: SavedMemory, then the contents,
                                                        ///< if any
-inline constexpr std::string_view operation = "oper";  ///< name: the name of a host function; data: the kind, the
+inline constexpr std::string_view operation = "oper";  ///< name: the name of a host function; data: an OperationKind, the
                                                        ///< dependencies, then the fields of that kind
 inline constexpr std::string_view begin = "open";      ///< the operations up to `end` belong to a child graph or a body
 inline constexpr std::string_view end = "shut";
@@ -40,18 +41,6 @@ struct SavedMemory {
   std::uint32_t alignment;  ///< in bytes; a power of 2, at most 256
   std::uint8_t kind, role;  ///< a MemoryKind and a MemoryRole
   std::uint16_t reserved;
-};
-
-enum class SavedKind : std::uint8_t {
-  kernel = 1,
-  copy,
-  fill,
-  memory_operations,
-  host_function,
-  allocate,
-  free,
-  child_graph,
-  conditional,
 };
 
 /// An address in a file: an offset into named memory, or into memory that the graph allocates.
@@ -70,18 +59,23 @@ struct SavedBox {
 
 struct SavedLaunch {
   std::uint32_t kernel;
-  std::uint32_t grid[3], block[3], cluster[3];
+  Dim3 grid, block, cluster;
   std::uint32_t shared_memory;
   std::int32_t priority;
   std::uint8_t cooperative, programmatic, has_priority, reserved;
-  std::uint32_t arguments;  ///< The number of arguments. For each argument follow its size and whether it is an address (4
-                            ///< bytes each), then its bytes or a SavedAddress.
+  std::uint32_t arguments;  ///< The number of arguments. For each argument follow its size and how many addresses it
+                            ///< contains (4 bytes each), then its bytes and the addresses.
 };
 
 struct SavedMemoryOperation {
-  std::uint8_t kind, condition, remote_writes, reserved[5];
   SavedAddress address;
   std::uint64_t value;
+  std::uint8_t kind, condition, remote_writes, reserved[5];
+};
+
+struct SavedConditional {
+  SavedAddress condition;
+  std::uint32_t kind, bodies;  ///< a ConditionalKind; the number of bodies
 };
 
 /// Appends numbers and bytes to the data of a record.

@@ -37,6 +37,18 @@ class Loader {
 
   void load() { content_.steps = steps(0); }
 
+  /// Throws if the bytes at an address are not within a memory of the file.
+  void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
+    if (may_be_null && address.memory == SavedAddress::null) return;
+    const std::uint32_t number = address.memory & ~SavedAddress::allocated;
+    const bool own = number != address.memory;
+    if (number >= (own ? content_.allocated.size() : content_.memory.size()))
+      throw_damaged(fmt::format("there is no memory {}", number));
+    const std::uint64_t size = own ? content_.allocated[number] : content_.memory[number].bytes;
+    if (address.offset > size || bytes > size - address.offset)
+      throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+  }
+
  private:
   [[noreturn]] void throw_damaged(const std::string& flaw) const { throw_bad_graph(file_, "it is damaged: " + flaw); }
 
@@ -52,12 +64,12 @@ class Loader {
         return list;
       }
       if (reader_.kind == record::begin) {
-        if (list.empty() || (list.back().kind != SavedKind::child_graph && list.back().kind != SavedKind::conditional))
+        if (list.empty() || list.back().inner.size() == nested_graphs_of(list.back()))
           throw_damaged("a nested graph has no node");
         list.back().inner.push_back(steps(nesting + 1));
       } else if (reader_.kind == record::operation) {
         list.push_back(step(list.size(), nesting));
-      } else if (nesting == 0) {
+      } else {
         take_object();
       }
     }
@@ -106,7 +118,7 @@ class Loader {
   GraphStep step(std::size_t number, std::size_t nesting) {
     NumberReader data(file_, reader_.data, throw_bad_graph);
     GraphStep step;
-    step.kind = data.take_enumerator(data.take<std::uint8_t>(), SavedKind::conditional, SavedKind::kernel);
+    step.kind = static_cast<OperationKind>(data.take<std::uint8_t>());
     step.after = next_in(content_.after, data.take_count(4));
     for (std::uint32_t left = step.after.count; left > 0; --left) {
       content_.after.push_back(data.take<std::uint32_t>());
@@ -119,18 +131,17 @@ class Loader {
     if (std::ranges::adjacent_find(sorted) != sorted.end())
       throw_damaged(fmt::format("operation {} depends twice on one operation", number));
     switch (step.kind) {
-      case SavedKind::kernel:
-      case SavedKind::copy:
-      case SavedKind::fill:
-      case SavedKind::memory_operations:
-        WorkReader(content_, check_).take(step, data, content_.kernels.size());
-        break;
-      case SavedKind::host_function:
+      case OperationKind::kernel:
+      case OperationKind::copy:
+      case OperationKind::fill:
+      case OperationKind::memory_operations:
+      case OperationKind::conditional: WorkReader(content_, *this).take(step, data, content_.kernels.size()); break;
+      case OperationKind::host_function:
         step.function = reader_.name;
         if (step.function.empty()) throw_damaged("a host function has no name");
         content_.functions.try_emplace(step.function);
         break;
-      case SavedKind::allocate: {
+      case OperationKind::allocate: {
         const auto bytes = data.take<std::uint64_t>();
         if (nesting != 0 || bytes == 0 || bytes > most_bytes) throw_damaged("an allocation is invalid");
         step.allocation = static_cast<std::uint32_t>(content_.allocated.size());
@@ -138,7 +149,7 @@ class Loader {
         freed_.push_back(false);
         break;
       }
-      case SavedKind::free: {
+      case OperationKind::free: {
         const auto memory = data.take<SavedAddress>();
         check(memory, 1, false);
         if (nesting != 0 || (memory.memory & SavedAddress::allocated) == 0)
@@ -149,62 +160,35 @@ class Loader {
         freed_[step.allocation] = true;
         break;
       }
-      case SavedKind::conditional:
-        step.conditional = data.take_enumerator(data.take<std::uint32_t>(), ConditionalKind::switch_case);
-        step.inner_count = data.take<std::uint32_t>();
-        check_bodies(step.conditional, step.inner_count, data);
-        step.condition = data.take<SavedAddress>();
-        check(step.condition, 4, false);
-        break;
-      case SavedKind::child_graph: step.inner_count = 1; break;
+      case OperationKind::child_graph: break;
+      default: throw_damaged(fmt::format("operation {} has the kind {}", number, static_cast<int>(step.kind)));
     }
     data.end();
     return step;
   }
 
-  /// Throws if the bytes at an address are not within a memory of the file.
-  void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
-    if (may_be_null && address.memory == SavedAddress::null) return;
-    const std::uint32_t number = address.memory & ~SavedAddress::allocated;
-    const bool own = number != address.memory;
-    if (number >= (own ? content_.allocated.size() : content_.memory.size()))
-      throw_damaged(fmt::format("there is no memory {}", number));
-    const std::uint64_t size = own ? content_.allocated[number] : content_.memory[number].bytes;
-    if (address.offset > size || bytes > size - address.offset)
-      throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+  static std::size_t nested_graphs_of(const GraphStep& step) noexcept {
+    return step.kind == OperationKind::child_graph ? 1 : step.bodies;
   }
 
-  /// Sets `is_awaited` of each step, and checks the number of nested graphs: both need the whole list.
+  /// Sets `is_leaf` and `is_awaited` of each step, and checks the number of nested graphs: both need the whole list. Needed
+  /// later are the nodes of leaves, and those that another step than the next one depends on.
   void finish(std::vector<GraphStep>& list) const {
-    std::vector<bool> is_last(list.size(), true);
     for (std::size_t i = 0; i < list.size(); ++i) {
-      GraphStep& step = list[i];
-      if (step.inner.size() != step.inner_count) throw_damaged("a nested graph is missing");
-      const std::span<const std::uint32_t> after = part_of(content_.after, step.after);
-      const bool follows = after.size() == 1 && after.front() + 1 == i;
-      for (const std::uint32_t before : after) {
-        is_last[before] = false;
-        if (!follows) list[before].is_awaited = true;
+      if (list[i].inner.size() != nested_graphs_of(list[i])) throw_damaged("a nested graph is missing");
+      for (const std::uint32_t before : part_of(content_.after, list[i].after)) {
+        list[before].is_leaf = false;
+        list[before].is_awaited |= list[i].after.count != 1 || before + 1 != i;
       }
     }
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (is_last[i]) list[i].is_awaited = true;
-    }
+    for (GraphStep& step : list) step.is_awaited |= step.is_leaf;
   }
-
-  struct Check {
-    const Loader& loader;
-    void operator()(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) const {
-      loader.check(address, bytes, may_be_null);
-    }
-  };
 
   GraphContent& content_;
   std::span<const std::byte> file_;
   BundleReader reader_;
   std::set<std::string, std::less<>> names_;  // the names of memory so far
   std::vector<bool> freed_;                   // for each allocation: whether a step frees it
-  const Check check_{*this};
 };
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -24,7 +26,6 @@ namespace weir {
 using detail::CapturedOperation;
 using detail::CapturedOperations;
 using detail::SavedAddress;
-using detail::SavedKind;
 namespace record = detail::record;
 
 NamedMemory::NamedMemory(std::string_view name, const void* data, std::size_t bytes, MemoryKind kind, MemoryRole role)
@@ -48,8 +49,7 @@ class Saver {
   }
 
   std::vector<std::byte> file(const CapturedOperations& work) {
-    add_kernels(work, 0);
-    add_operations(work, true);
+    add_operations(work, 0);
     const std::size_t bytes = writer_.records().size() + sizeof(detail::BundleHeader);
     if (bytes > detail::most_graph_bytes) {
       call_.throw_error(Errc::unsupported, fmt::format("the file would have {} bytes, but the limit is {}; save large "
@@ -109,42 +109,31 @@ class Saver {
     return SavedAddress{range.number, 0, address - begin};
   }
 
-  SavedAddress place_of(const void* address, std::size_t bytes, const std::string& what) const {
-    if (const auto found = find(number_of(address), bytes)) return *found;
+  /// Finds the memory of an address of the operation `at_`. Does not accept the address after the last byte of a memory: GPU
+  /// allocations are often adjacent, so it may be the first byte of other memory that was not named.
+  SavedAddress place_of(Address address, const CapturedOperation::Address& saved) const {
+    if (const auto found = find(address, std::max<std::size_t>(saved.bytes, 1))) return *found;
+    const bool is_argument = saved.argument != 0;
     throw_at_node(Errc::invalid_argument,
-                  fmt::format("{}, {} bytes at {}, is not in the named memory; add its memory to the call of `save`", what,
-                              bytes, address));
-  }
-
-  /// Finds the memory of an address that is passed to a kernel. Does not accept the address after the last byte of a memory:
-  /// GPU allocations are often adjacent, so it may be the first byte of other memory that was not named.
-  SavedAddress place_of_argument(Address address, std::size_t bytes, const std::string& what) const {
-    if (address == 0) return {SavedAddress::null, 0, 0};
-    if (const auto found = find(address, std::max<std::size_t>(bytes, 1))) return *found;
-    throw_at_node(Errc::invalid_argument, fmt::format("{}, {} bytes at {:#x}, is not in the named memory; add its memory to "
-                                                      "the call of `save`; pass a count instead of a pointer to the end",
-                                                      what, bytes, address));
+                  fmt::format("{}, {} bytes at {:#x}, is not in the named memory; add its memory to the call of `save`{}",
+                              is_argument ? fmt::format("argument {}", saved.argument) : saved.what, saved.bytes, address,
+                              is_argument ? "; pass a count instead of a pointer to the end" : ""));
   }
 
   // --- Kernels --------------------------------------------------------------------------------------------------------
 
-  void add_kernels(const CapturedOperations& work, std::size_t nesting) {
-    if (!work.flaw.empty()) call_.throw_error(Errc::unsupported, work.flaw);
-    if (nesting > detail::most_graph_nesting)
-      call_.throw_error(Errc::unsupported,
-                        fmt::format("graphs are nested more than {} levels deep", detail::most_graph_nesting));
-    for (const CapturedOperation& operation : work.operations) {
-      for (const auto& inner : operation.inner) add_kernels(CapturedOperations::of(*inner), nesting + 1);
-      if (operation.kernel) add_kernel(operation);
+  /// Returns the number of a kernel in the file. Writes the kernel and its module if the file does not have them yet.
+  std::uint32_t kernel_number(const Kernel& kernel) {
+    if (&kernel.device() != &device_) {
+      throw_at_node(Errc::unsupported,
+                    fmt::format("it runs on {}, but the graph belongs to {}; a saved graph can use only one device",
+                                kernel.device().describe(), device_.describe()));
     }
-  }
-
-  void add_kernel(const CapturedOperation& operation) {
-    const Kernel& kernel = *operation.kernel;
-    if (kernels_.contains(&kernel)) return;
-    const auto [module, is_new] = modules_.try_emplace(kernel.module().get(), static_cast<std::uint32_t>(modules_.size()));
-    if (is_new) {
-      at_ = &operation;
+    const auto [there, is_new] = kernels_.try_emplace(&kernel, static_cast<std::uint32_t>(kernels_.size()));
+    if (!is_new) return there->second;
+    const auto [module, is_new_module] =
+        modules_.try_emplace(kernel.module().get(), static_cast<std::uint32_t>(modules_.size()));
+    if (is_new_module) {
       if (kernel.module()->bundle().empty()) {
         throw_at_node(Errc::unsupported,
                       "its module has no bundle: it was loaded from an image (use Device::load with a bundle), or compiled "
@@ -152,10 +141,8 @@ class Saver {
       }
       writer_.add(record::module, "", kernel.module()->bundle());
     }
-    detail::NumberWriter data;
-    data.put(module->second);
-    writer_.add(record::function, kernel.name(), data.bytes);
-    kernels_.emplace(&kernel, static_cast<std::uint32_t>(kernels_.size()));
+    writer_.add(record::function, kernel.name(), std::as_bytes(std::span(&module->second, 1)));
+    return there->second;
   }
 
   // --- Operations -----------------------------------------------------------------------------------------------------
@@ -165,124 +152,78 @@ class Saver {
     call_.throw_error(code, fmt::format("node {} ({}): {}", at_->node, kernel, cause));
   }
 
-  void add_operations(const CapturedOperations& work, bool is_outermost) {
+  void add_operations(const CapturedOperations& work, std::size_t nesting) {
+    if (!work.flaw.empty()) call_.throw_error(Errc::unsupported, work.flaw);
+    if (nesting > detail::most_graph_nesting)
+      call_.throw_error(Errc::unsupported,
+                        fmt::format("graphs are nested more than {} levels deep", detail::most_graph_nesting));
     for (std::uint32_t i = 0; i < work.operations.size(); ++i) {
       const CapturedOperation& operation = work.operations[i];
       at_ = &operation;
       if (operation.node >= work.owners.size() || work.owners[operation.node] != i)
         throw_at_node(Errc::unsupported, "the driver does not report the nodes of this body");
       detail::NumberWriter data;
-      data.put(kind_of(operation));
+      data.put(operation.kind);
       data.put(static_cast<std::uint32_t>(operation.after.size()));
       for (const std::uint32_t node : operation.after) data.put(work.owners[node]);
-      if ((operation.kind == OperationKind::allocate || operation.kind == OperationKind::free) && !is_outermost)
+      if ((operation.kind == OperationKind::allocate || operation.kind == OperationKind::free) && nesting != 0)
         throw_at_node(Errc::unsupported, "a nested graph cannot allocate");
       add_content(operation, data);
       writer_.add(record::operation, operation.function, data.bytes);
       for (const auto& inner : operation.inner) {
         writer_.add(record::begin, "", "");
-        add_operations(CapturedOperations::of(*inner), false);
+        add_operations(CapturedOperations::of(*inner), nesting + 1);
         writer_.add(record::end, "", "");
       }
     }
   }
 
-  SavedKind kind_of(const CapturedOperation& operation) const {
-    switch (operation.kind) {
-      case OperationKind::kernel: return SavedKind::kernel;
-      case OperationKind::copy: return SavedKind::copy;
-      case OperationKind::fill: return SavedKind::fill;
-      case OperationKind::memory_operations: return SavedKind::memory_operations;
-      case OperationKind::host_function: return SavedKind::host_function;
-      case OperationKind::allocate: return SavedKind::allocate;
-      case OperationKind::free: return SavedKind::free;
-      case OperationKind::conditional: return SavedKind::conditional;
-      default: return SavedKind::child_graph;
-    }
-  }
-
   void add_content(const CapturedOperation& operation, detail::NumberWriter& data) {
-    const std::vector<MemoryAccess>& accesses = operation.accesses;
-    const auto locate = [this](const void* address, std::size_t bytes, const char* what) {
-      return place_of(address, bytes, what);
-    };
-    switch (kind_of(operation)) {
-      case SavedKind::kernel: add_launch(operation, data); break;
-      case SavedKind::copy: detail::put_copies(data, accesses, locate); break;
-      case SavedKind::fill: detail::put_fill(data, accesses, operation.word_size, operation.element, locate); break;
-      case SavedKind::memory_operations: detail::put_memory_operations(data, operation.memory_operations, locate); break;
-      case SavedKind::host_function:
-        if (operation.function.empty()) {
-          throw_at_node(Errc::unsupported,
-                        "the host function has no name, by which a loaded graph could find it; pass a name: "
-                        "launch_host_function(function, {.name = …})");
-        }
-        break;
-      case SavedKind::allocate: {
-        const Address begin = number_of(accesses.front().address);
-        allocated_.push_back({begin, begin + accesses.front().bytes, static_cast<std::uint32_t>(allocated_.size())});
-        data.put(std::uint64_t{accesses.front().bytes});
-        break;
-      }
-      case SavedKind::free: data.put(place_of(accesses.front().address, 1, "the memory")); break;
-      case SavedKind::conditional:
-        data.put(static_cast<std::uint32_t>(operation.conditional));
-        data.put(static_cast<std::uint32_t>(operation.inner.size()));
-        data.put(place_of(accesses.front().address, 4, "the condition"));
-        break;
-      case SavedKind::child_graph: break;
-    }
-  }
-
-  void add_launch(const CapturedOperation& operation, detail::NumberWriter& data) const {
-    if (&operation.kernel->device() != &device_) {
+    if (operation.kind == OperationKind::host_function && operation.function.empty()) {
       throw_at_node(Errc::unsupported,
-                    fmt::format("it runs on {}, but the graph belongs to {}; a saved graph can use only one device",
-                                operation.kernel->device().describe(), device_.describe()));
+                    "the host function has no name, by which a loaded graph could find it; pass a name: "
+                    "launch_host_function(function, {.name = …})");
     }
-    data.put(detail::saved_launch(operation.config, kernels_.at(operation.kernel.get()), operation.arguments.size()));
-    for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
-      const CapturedOperation::Argument& argument = operation.arguments[i];
-      const bool is_address = argument.kind == CapturedOperation::Argument::Kind::address;
-      data.put(static_cast<std::uint32_t>(argument.bytes.size()));
-      data.put(static_cast<std::uint32_t>(is_address));
-      if (is_address) {
-        const Address address = word_at(argument.bytes, 0);
-        std::size_t bytes = 0;
-        for (const MemoryAccess& access : operation.accesses) {
-          if (number_of(access.address) == address) bytes = std::max(bytes, access.bytes);
-        }
-        data.put(place_of_argument(address, bytes, fmt::format("argument {}", i + 1)));
-        continue;
-      }
-      if (argument.kind == CapturedOperation::Argument::Kind::unknown) check_has_no_address(argument.bytes, i);
-      // Check every offset, because in a packed structure a pointer may be unaligned.
-      for (std::size_t at = 0; at + sizeof(Address) <= argument.bytes.size(); ++at) {
-        if (!find(word_at(argument.bytes, at), 1)) continue;
-        throw_at_node(
-            Errc::unsupported,
-            fmt::format("argument {} contains an address in named memory as a number, at byte {}; pass it as a pointer",
-                        i + 1, at));
-      }
-      data.append(argument.bytes);
+    const std::size_t first = data.bytes.size();
+    data.append(operation.data);
+    const std::span<std::byte> content = std::span(data.bytes).subspan(first);
+    if (operation.kernel) put_at(content, offsetof(detail::SavedLaunch, kernel), kernel_number(*operation.kernel));
+    if (operation.kind == OperationKind::allocate) {
+      const Address begin = number_of(operation.allocated);
+      allocated_.push_back(
+          {begin, begin + number_at<std::uint64_t>(content, 0), static_cast<std::uint32_t>(allocated_.size())});
     }
+    for (const CapturedOperation::Address& each : operation.addresses)
+      put_at(content, each.at, place_of(number_at<SavedAddress>(content, each.at).offset, each));
+    for (const CapturedOperation::Value& each : operation.values) check_value(each, content.subspan(each.at, each.bytes));
   }
 
-  static Address word_at(std::span<const std::byte> bytes, std::size_t at) noexcept {
-    Address word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof(word));
-    return word;
+  template <class T>
+  static T number_at(std::span<const std::byte> bytes, std::size_t at) noexcept {
+    T number;
+    std::memcpy(&number, bytes.data() + at, sizeof(number));
+    return number;
+  }
+  template <class T>
+  static void put_at(std::span<std::byte> bytes, std::size_t at, const T& number) noexcept {
+    std::memcpy(bytes.data() + at, &number, sizeof(number));
   }
 
-  /// Throws if an argument of unknown type may contain an address. A word is no address if it is below 64 KiB, where systems
-  /// map no memory, or if it has more than 57 bits, the size of a program's address space.
-  void check_has_no_address(std::span<const std::byte> bytes, std::size_t index) const {
-    for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
-      const Address word = word_at(bytes, at);
-      if (word < 0x10000 || word >> 57U != 0) continue;
+  /// Throws if an argument contains an address in named memory, or, if its type is unknown, a word that may be an address.
+  void check_value(const CapturedOperation::Value& value, std::span<const std::byte> bytes) const {
+    for (std::size_t at = 0; value.is_unknown && at + sizeof(Address) <= bytes.size(); at += sizeof(Address)) {
+      if (!detail::may_be_address(number_at<Address>(bytes, at))) continue;
       throw_at_node(Errc::unsupported, fmt::format("argument {}, of {} bytes, may contain an address, but its type does not "
                                                    "show this; pass pointers as separate arguments (Stream::launch)",
-                                                   index + 1, bytes.size()));
+                                                   value.argument, bytes.size()));
+    }
+    // Check every offset, because in a packed structure a pointer may be unaligned.
+    for (std::size_t at = 0; at + sizeof(Address) <= bytes.size(); ++at) {
+      if (!find(number_at<Address>(bytes, at), 1)) continue;
+      throw_at_node(
+          Errc::unsupported,
+          fmt::format("argument {} contains an address in named memory as a number, at byte {}; pass it as a pointer",
+                      value.argument, at));
     }
   }
 

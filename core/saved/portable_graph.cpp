@@ -25,60 +25,6 @@ class GraphReplay {
     return stream->capture(CaptureMode::relaxed, [&](Stream& s) { run(steps, s); });
   }
 
- private:
-  void run(std::vector<GraphStep>& steps, Stream& stream) {
-    std::vector<GraphNode> nodes(steps.size()), behind;
-    const auto go_behind = [&](std::span<const std::uint32_t> before) {
-      behind.clear();
-      for (const std::uint32_t step : before) behind.push_back(nodes[step]);
-      stream.set_capture_dependencies(behind);
-    };
-    std::vector<std::uint32_t> leaves;
-    std::vector<bool> is_leaf(steps.size(), true);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      GraphStep& step = steps[i];
-      const std::span<const std::uint32_t> after = part_of(content_.after, step.after);
-      const bool follows = i == 0 ? after.empty() : after.size() == 1 && after.front() + 1 == i;
-      if (!follows) go_behind(after);
-      for (const std::uint32_t before : after) is_leaf[before] = false;
-      submit(step, stream);
-      if (step.is_awaited) nodes[i] = stream.last_captured_node();
-    }
-    for (std::uint32_t i = 0; i < steps.size(); ++i) {
-      if (is_leaf[i]) leaves.push_back(i);
-    }
-    // Make the stream depend on all leaves, because some HIP releases throw `capture_unjoined` for other leaves.
-    if (leaves.size() > 1) go_behind(leaves);
-  }
-
-  void submit(GraphStep& step, Stream& stream) {
-    switch (step.kind) {
-      case SavedKind::kernel:
-      case SavedKind::copy:
-      case SavedKind::fill:
-      case SavedKind::memory_operations: return submitter_.submit(step, stream);
-      case SavedKind::host_function:
-        return stream.launch_host_function([function = content_.functions.find(step.function)->second] { (*function)(); });
-      case SavedKind::allocate:
-        allocations_[step.allocation] = stream.allocate_bytes_async(content_.allocated[step.allocation]);
-        return;
-      case SavedKind::free: return allocations_[step.allocation].reset();
-      case SavedKind::child_graph: return stream.add_child_graph(*graph(step.inner.front()));
-      case SavedKind::conditional: return conditional(step, stream);
-    }
-  }
-
-  void conditional(GraphStep& step, Stream& stream) {
-    const auto* const condition = static_cast<const std::uint32_t*>(at(step.condition));
-    std::vector<UniqueFunction<void(Stream&)>> bodies;
-    for (std::vector<GraphStep>& body : step.inner) bodies.emplace_back([this, &body](Stream& inner) { run(body, inner); });
-    if (step.conditional == ConditionalKind::switch_case) return stream.capture_switch(condition, bodies);
-    if (step.conditional == ConditionalKind::while_nonzero)
-      return stream.capture_while(condition, std::move(bodies.front()));
-    if (bodies.size() == 1) return stream.capture_if(condition, std::move(bodies.front()));
-    stream.capture_if(condition, std::move(bodies.front()), std::move(bodies[1]));
-  }
-
   void* at(const SavedAddress& address) const {
     if (address.memory == SavedAddress::null) return nullptr;
     if ((address.memory & SavedAddress::allocated) == 0)
@@ -88,14 +34,49 @@ class GraphReplay {
     return static_cast<std::byte*>(own->data()) + address.offset;
   }
 
+ private:
+  void run(std::vector<GraphStep>& steps, Stream& stream) {
+    std::vector<GraphNode> nodes(steps.size()), behind;
+    const auto go_behind = [&](std::span<const std::uint32_t> before) {
+      behind.clear();
+      for (const std::uint32_t step : before) behind.push_back(nodes[step]);
+      stream.set_capture_dependencies(behind);
+    };
+    std::vector<std::uint32_t> leaves;
+    for (std::uint32_t i = 0; i < steps.size(); ++i) {
+      GraphStep& step = steps[i];
+      const std::span<const std::uint32_t> after = part_of(content_.after, step.after);
+      const bool follows = i == 0 ? after.empty() : after.size() == 1 && after.front() + 1 == i;
+      if (!follows) go_behind(after);
+      submit(step, stream);
+      if (step.is_awaited) nodes[i] = stream.last_captured_node();
+      if (step.is_leaf) leaves.push_back(i);
+    }
+    // Make the stream depend on all leaves, because some HIP releases throw `capture_unjoined` for other leaves.
+    if (leaves.size() > 1) go_behind(leaves);
+  }
+
+  void submit(GraphStep& step, Stream& stream) {
+    switch (step.kind) {
+      case OperationKind::host_function:
+        return stream.launch_host_function([function = content_.functions.find(step.function)->second] { (*function)(); });
+      case OperationKind::allocate:
+        allocations_[step.allocation] = stream.allocate_bytes_async(content_.allocated[step.allocation]);
+        return;
+      case OperationKind::free: return allocations_[step.allocation].reset();
+      case OperationKind::child_graph: return stream.add_child_graph(*graph(step.inner.front()));
+      case OperationKind::conditional: {
+        std::vector<UniqueFunction<void(Stream&)>> bodies;
+        for (std::vector<GraphStep>& body : step.inner) bodies.emplace_back([this, &body](Stream& s) { run(body, s); });
+        return submitter_.capture(step, stream, bodies);
+      }
+      default: return submitter_.submit(step, stream);
+    }
+  }
+
   GraphContent& content_;
   std::vector<AllocationPtr> allocations_;
-  struct At {
-    const GraphReplay& replay;
-    void* operator()(const SavedAddress& address) const { return replay.at(address); }
-  };
-  const At at_{*this};
-  WorkSubmitter<At> submitter_{content_, content_.kernels, at_};
+  WorkSubmitter<GraphReplay> submitter_{content_, content_.kernels, *this};
 };
 
 }  // namespace

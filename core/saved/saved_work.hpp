@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/saved/graph_file_format.hpp"
@@ -15,12 +16,14 @@
 #include "weir/access.hpp"
 #include "weir/module.hpp"
 #include "weir/pitched_span.hpp"
+#include "weir/plugin/operation.hpp"
 #include "weir/plugin/stream.hpp"
 #include "weir/span.hpp"
 #include "weir/stream.hpp"
+#include "weir/unique_function.hpp"
 
-/// Writes, reads and submits kernels, copies, fills and memory operations. Graph files and recordings (tools/record) share
-/// this code; each passes its own function that maps addresses.
+/// Writes, reads and submits kernels, copies, fills, memory operations and conditional nodes. Graph files and recordings
+/// (tools/record) share this code; each maps addresses in its own way.
 namespace weir::detail {
 
 // --- Writing ----------------------------------------------------------------------------------------------------------
@@ -39,64 +42,67 @@ SavedBox saved_box(std::span<const MemoryAccess> slices, const char* what, const
   return box;
 }
 
+/// Writes copies, a fill, memory operations or a conditional node. The address that `locate` returns is written at once.
 template <class Locate>
-void put_copies(NumberWriter& data, std::span<const MemoryAccess> accesses, const Locate& locate) {
-  // A copy of a box lists the slices that it reads, then the slices that it writes. A batch lists a read and a write for
-  // each copy.
-  const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
-  const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = is_box ? accesses.size() / 2 : 1;
-  data.put(static_cast<std::uint32_t>(copies));
-  for (std::size_t i = 0; i < copies; ++i) {
-    const std::span<const MemoryAccess> sides = accesses.subspan(2 * slices * i, 2 * slices);
-    data.put(saved_box(sides.last(slices), "the destination", locate));
-    data.put(saved_box(sides.first(slices), "the source", locate));
-  }
-}
-
-template <class Locate>
-void put_fill(NumberWriter& data, std::span<const MemoryAccess> accesses, std::uint32_t word_size,
-              std::span<const std::byte> element, const Locate& locate) {
-  data.put(saved_box(accesses, "the destination", locate));
-  data.put(word_size);
-  data.put(static_cast<std::uint32_t>(element.size()));
-  data.append(element);
-}
-
-template <class Locate>
-void put_memory_operations(NumberWriter& data, std::span<const MemoryOperation> operations, const Locate& locate) {
-  data.put(static_cast<std::uint32_t>(operations.size()));
-  for (const MemoryOperation& one : operations) {
-    SavedMemoryOperation saved{};
-    saved.kind = static_cast<std::uint8_t>(one.kind);
-    saved.condition = static_cast<std::uint8_t>(one.condition);
-    saved.remote_writes = static_cast<std::uint8_t>(one.remote_writes);
-    saved.address = one.address == nullptr ? SavedAddress{SavedAddress::null, 0, 0}
-                                           : locate(one.address, std::size_t{one.is_64() ? 8U : 4U}, "the value");
-    saved.value = one.value;
-    data.put(saved);
+void put_work(NumberWriter& data, const Operation& operation, const Locate& locate) {
+  const std::span<const MemoryAccess> accesses = operation.accesses;
+  switch (operation.kind) {
+    case OperationKind::fill:
+      data.put(saved_box(accesses, "the destination", locate));
+      data.put(operation.word_size);
+      data.put(static_cast<std::uint32_t>(operation.element.size()));
+      return data.append(operation.element);
+    case OperationKind::memory_operations:
+      data.put(static_cast<std::uint32_t>(operation.memory_operations.size()));
+      for (const MemoryOperation& one : operation.memory_operations) {
+        const SavedAddress address = one.address == nullptr
+                                         ? SavedAddress{SavedAddress::null, 0, 0}
+                                         : locate(one.address, std::size_t{one.is_64() ? 8U : 4U}, "the value");
+        data.put(SavedMemoryOperation{address,
+                                      one.value,
+                                      static_cast<std::uint8_t>(one.kind),
+                                      static_cast<std::uint8_t>(one.condition),
+                                      static_cast<std::uint8_t>(one.remote_writes),
+                                      {}});
+      }
+      return;
+    case OperationKind::conditional:
+      return data.put(SavedConditional{locate(accesses.front().address, 4, "the condition"),
+                                       static_cast<std::uint32_t>(operation.conditional),
+                                       static_cast<std::uint32_t>(operation.bodies)});
+    default: {
+      // A copy of a box lists the slices that it reads, then the slices that it writes. A batch lists a read and a write for
+      // each copy.
+      const bool is_box = accesses.size() > 2 && accesses[1].kind == AccessKind::read;
+      const std::size_t copies = is_box ? 1 : accesses.size() / 2, slices = is_box ? accesses.size() / 2 : 1;
+      data.put(static_cast<std::uint32_t>(copies));
+      for (std::size_t i = 0; i < copies; ++i) {
+        const std::span<const MemoryAccess> sides = accesses.subspan(2 * slices * i, 2 * slices);
+        data.put(saved_box(sides.last(slices), "the destination", locate));
+        data.put(saved_box(sides.first(slices), "the source", locate));
+      }
+    }
   }
 }
 
 /// Makes the fixed part of a saved launch, which the arguments follow.
-inline SavedLaunch saved_launch(const LaunchConfig& config, std::uint32_t kernel, std::size_t arguments) {
-  SavedLaunch launch{};
-  launch.kernel = kernel;
-  const auto put_extent = [](std::uint32_t(&to)[3], const Dim3& from) {
-    to[0] = from.x;
-    to[1] = from.y;
-    to[2] = from.z;
-  };
-  put_extent(launch.grid, config.grid);
-  put_extent(launch.block, config.block);
-  put_extent(launch.cluster, config.cluster);
-  launch.shared_memory = config.shared_memory_bytes;
-  launch.priority = config.priority.value_or(0);
-  launch.cooperative = config.cooperative;
-  launch.programmatic = config.programmatic_stream_serialization;
-  launch.has_priority = config.priority.has_value();
-  launch.arguments = static_cast<std::uint32_t>(arguments);
-  return launch;
+inline SavedLaunch saved_launch(const Operation& operation, std::uint32_t kernel) {
+  const LaunchConfig& config = *operation.config;
+  return {.kernel = kernel,
+          .grid = config.grid,
+          .block = config.block,
+          .cluster = config.cluster,
+          .shared_memory = config.shared_memory_bytes,
+          .priority = config.priority.value_or(0),
+          .cooperative = config.cooperative,
+          .programmatic = config.programmatic_stream_serialization,
+          .has_priority = config.priority.has_value(),
+          .reserved = 0,
+          .arguments = static_cast<std::uint32_t>(operation.parameters.size())};
 }
+
+/// Whether a word may be an address: systems map no memory in the first 64 KiB, and a program's address space has 57 bits.
+inline bool may_be_address(std::uintptr_t word) noexcept { return word >= 0x10000 && word >> 57U == 0; }
 
 // --- Reading ----------------------------------------------------------------------------------------------------------
 
@@ -146,25 +152,23 @@ class NumberReader {
   BundleReader::Throw* throw_error_;
 };
 
-/// Throws if a conditional node of this kind cannot have this number of bodies.
-inline void check_bodies(ConditionalKind kind, std::uint32_t bodies, const NumberReader& data) {
-  const std::uint32_t most = kind == ConditionalKind::switch_case ? UINT32_MAX : kind == ConditionalKind::if_nonzero ? 2 : 1;
-  if (bodies == 0 || bodies > most) data.throw_damaged(fmt::format("a conditional node has {} bodies", bodies));
-}
-
-/// A kernel, copies, a fill or memory operations. A file may have many steps, so a step's arguments and boxes are stored as
-/// ranges of lists for the whole file (`SavedWork`).
+/// A kernel, copies, a fill, memory operations or a conditional node. A file may have many steps, so a step's arguments and
+/// boxes are stored as ranges of lists for the whole file (`SavedWork`).
 struct WorkStep {
   struct Range {
     std::uint32_t first = 0, count = 0;
   };
 
-  SavedKind kind{};
+  OperationKind kind{};
+  bool is_awaited = false;  // whether the number of the step's node is needed later
   Range items;  // a range of arguments, boxes (two for each copy) or memory operations
   std::uint32_t kernel = 0;
   LaunchConfig config;
   std::uint32_t word_size = 0;     // for a fill
   std::vector<std::byte> element;  // for a fill
+  ConditionalKind conditional{};
+  std::uint32_t bodies = 0;  // for a conditional node
+  SavedAddress condition{};
 };
 
 struct SavedWork {
@@ -200,19 +204,20 @@ WorkStep::Range next_in(const std::vector<T>& list, std::uint32_t count) noexcep
   return {static_cast<std::uint32_t>(list.size()), count};
 }
 
-/// Reads the content of a step, whose kind is already set. `check(address, bytes, may_be_null)` must throw if the bytes are
-/// not within a memory.
-template <class Check>
+/// Reads the content of a step, whose kind is already set. `file.check(address, bytes, may_be_null)` must throw if the bytes
+/// are not within a memory.
+template <class File>
 class WorkReader {
  public:
-  WorkReader(SavedWork& work, const Check& check) : work_(work), check_(check) {}
+  WorkReader(SavedWork& work, File& file) : work_(work), file_(file) {}
 
   void take(WorkStep& step, NumberReader& data, std::size_t kernels) {
     switch (step.kind) {
-      case SavedKind::kernel: return take_launch(step, data, kernels);
-      case SavedKind::copy: return take_copies(step, data);
-      case SavedKind::fill: return take_fill(step, data);
-      default: return take_memory_operations(step, data);
+      case OperationKind::kernel: return take_launch(step, data, kernels);
+      case OperationKind::fill: return take_fill(step, data);
+      case OperationKind::memory_operations: return take_memory_operations(step, data);
+      case OperationKind::conditional: return take_conditional(step, data);
+      default: return take_copies(step, data);
     }
   }
 
@@ -221,13 +226,12 @@ class WorkReader {
     const auto launch = data.take<SavedLaunch>();
     if (launch.kernel >= kernels) data.throw_damaged(fmt::format("there is no kernel {}", launch.kernel));
     step.kernel = launch.kernel;
-    const auto extent = [](const std::uint32_t(&from)[3]) { return Dim3(from[0], from[1], from[2]); };
-    step.config = {.grid = extent(launch.grid),
-                   .block = extent(launch.block),
+    step.config = {.grid = launch.grid,
+                   .block = launch.block,
                    .shared_memory_bytes = launch.shared_memory,
                    .cooperative = launch.cooperative != 0,
                    .programmatic_stream_serialization = launch.programmatic != 0,
-                   .cluster = extent(launch.cluster)};
+                   .cluster = launch.cluster};
     if (launch.has_priority != 0) step.config.priority = launch.priority;
     step.items = next_in(work_.arguments, 0);
     for (std::uint32_t left = launch.arguments; left > 0; --left, ++step.items.count) take_argument(data);
@@ -244,7 +248,7 @@ class WorkReader {
       if (size < sizeof(void*) || offset > size - sizeof(void*))
         data.throw_damaged("an address does not fit into its argument");
       work_.addresses.push_back({offset, data.take<SavedAddress>()});
-      check_(work_.addresses.back().address, 0, true);
+      file_.check(work_.addresses.back().address, 0, true);
     }
     work_.slots.resize(slot + size / sizeof(SavedWork::Slot) + 1);
     if (!value.empty()) std::memcpy(&work_.slots[slot], value.data(), value.size());
@@ -287,8 +291,21 @@ class WorkReader {
       const bool is_64 = kind == MemoryOperation::Kind::write_64 || kind == MemoryOperation::Kind::wait_64;
       const std::size_t size = is_64 ? 8 : 4;
       if (one.address.offset % size != 0) data.throw_damaged("a value is not aligned to its size");
-      check_(one.address, size, kind == MemoryOperation::Kind::flush_remote_writes);
+      file_.check(one.address, size, kind == MemoryOperation::Kind::flush_remote_writes);
     }
+  }
+
+  void take_conditional(WorkStep& step, NumberReader& data) {
+    const auto saved = data.take<SavedConditional>();
+    step.conditional = data.take_enumerator(saved.kind, ConditionalKind::switch_case);
+    step.bodies = saved.bodies;
+    step.condition = saved.condition;
+    const std::uint32_t most = step.conditional == ConditionalKind::switch_case  ? UINT32_MAX
+                               : step.conditional == ConditionalKind::if_nonzero ? 2
+                                                                                 : 1;
+    if (step.bodies == 0 || step.bodies > most)
+      data.throw_damaged(fmt::format("a conditional node has {} bodies", step.bodies));
+    file_.check(step.condition, 4, false);
   }
 
   SavedBox take_box(NumberReader& data) const {
@@ -300,46 +317,55 @@ class WorkReader {
         (box.height > 1 && box.row_pitch < box.width) ||
         (box.depth > 1 && (box.row_pitch < box.width || box.slice_pitch / box.row_pitch < box.height)))
       data.throw_damaged("a box is invalid");
-    check_(box.first, box.width + rows + slices, false);
+    file_.check(box.first, box.width + rows + slices, false);
     return box;
   }
 
   SavedWork& work_;
-  const Check& check_;
+  File& file_;
 };
 
 // --- Submitting -------------------------------------------------------------------------------------------------------
 
-/// Submits steps to a stream. `at(address)` must return the present address of saved memory.
-template <class At>
+/// Submits steps to a stream. `memory.at(address)` must return the present address of saved memory.
+template <class Memory>
 class WorkSubmitter {
  public:
-  WorkSubmitter(SavedWork& work, std::span<const KernelPtr> kernels, const At& at)
-      : work_(work), kernels_(kernels), at_(at) {}
+  WorkSubmitter(SavedWork& work, std::span<const KernelPtr> kernels, const Memory& memory)
+      : work_(work), kernels_(kernels), memory_(memory) {}
 
   void submit(const WorkStep& step, Stream& stream) {
     switch (step.kind) {
-      case SavedKind::kernel: return launch(step, stream);
-      case SavedKind::copy:
+      case OperationKind::kernel: return launch(step, stream);
+      case OperationKind::copy:
         for (auto boxes = part_of(work_.boxes, step.items); !boxes.empty(); boxes = boxes.subspan(2)) {
           const SavedBox &to = boxes[0], &from = boxes[1];
           if (to.height == 1 && to.depth == 1) {
-            stream.copy_bytes(at_(to.first), at_(from.first), to.width);
+            stream.copy_bytes(memory_.at(to.first), memory_.at(from.first), to.width);
           } else {
             stream.copy(span_of<std::byte>(to), span_of<const std::byte>(from));
           }
         }
         return;
-      case SavedKind::fill: return fill(step, stream);
+      case OperationKind::fill: return fill(step, stream);
       default: {
         std::vector<MemoryOperation> operations;
         for (const SavedMemoryOperation& one : part_of(work_.memory_operations, step.items)) {
           operations.push_back({static_cast<MemoryOperation::Kind>(one.kind), static_cast<WaitCondition>(one.condition),
-                                static_cast<RemoteWrites>(one.remote_writes), at_(one.address), one.value});
+                                static_cast<RemoteWrites>(one.remote_writes), memory_.at(one.address), one.value});
         }
         return make(operations, stream);
       }
     }
+  }
+
+  /// Captures a conditional node.
+  void capture(const WorkStep& step, Stream& stream, std::span<UniqueFunction<void(Stream&)>> bodies) const {
+    const auto* const condition = static_cast<const std::uint32_t*>(memory_.at(step.condition));
+    if (step.conditional == ConditionalKind::switch_case) return stream.capture_switch(condition, bodies);
+    if (step.conditional == ConditionalKind::while_nonzero) return stream.capture_while(condition, std::move(bodies[0]));
+    if (bodies.size() == 1) return stream.capture_if(condition, std::move(bodies[0]));
+    stream.capture_if(condition, std::move(bodies[0]), std::move(bodies[1]));
   }
 
  private:
@@ -362,7 +388,7 @@ class WorkSubmitter {
       auto* const value = reinterpret_cast<std::byte*>(&work_.slots[argument.slot]);
       const auto addresses = part_of(work_.addresses, argument.addresses);
       for (const auto& [offset, address] : addresses) {
-        void* const pointer = at_(address);
+        void* const pointer = memory_.at(address);
         std::memcpy(value + offset, &pointer, sizeof(pointer));
       }
       values_.push_back(value);
@@ -379,7 +405,7 @@ class WorkSubmitter {
     const SavedBox& box = work_.boxes[step.items.first];
     const std::size_t size = step.element.size();
     if (box.height == 1 && box.depth == 1)
-      return fill_pattern(stream, at_(box.first), step.element.data(), size, step.word_size, box.width / size);
+      return fill_pattern(stream, memory_.at(box.first), step.element.data(), size, step.word_size, box.width / size);
     std::uint32_t value = 0;
     std::memcpy(&value, step.element.data(), size);
     if (size == 1) return stream.fill(span_of<std::uint8_t>(box), static_cast<std::uint8_t>(value));
@@ -389,12 +415,15 @@ class WorkSubmitter {
 
   template <class T>
   PitchedSpan<T> span_of(const SavedBox& box) const {
-    return {static_cast<T*>(at_(box.first)), {box.width / sizeof(T), box.height, box.depth}, box.row_pitch, box.slice_pitch};
+    return {static_cast<T*>(memory_.at(box.first)),
+            {box.width / sizeof(T), box.height, box.depth},
+            box.row_pitch,
+            box.slice_pitch};
   }
 
   SavedWork& work_;
   std::span<const KernelPtr> kernels_;
-  const At& at_;
+  const Memory& memory_;
   std::vector<void*> values_;  // the addresses of a launch's arguments; a member, so that its memory is reused
   std::vector<Parameter> parameters_;
 };

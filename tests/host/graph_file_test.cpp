@@ -4,13 +4,14 @@
 #include <array>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/saved/graph_file_format.hpp"
 #include "support.hpp"
+#include "tests/unit/damage.hpp"
+#include "weir/plugin/operation.hpp"
 #include "weir/plugin/stream.hpp"
 
 // Tests damaged graph files: a file with changed bytes is refused, or its graph accesses only its own memory.
@@ -18,7 +19,6 @@ namespace weir::test {
 namespace {
 
 using namespace weir::detail;
-using Bytes = std::vector<std::byte>;
 
 constexpr CaptureOptions portable{.portable = true};
 
@@ -46,10 +46,6 @@ Bytes example() {
   });
   const NamedMemory memory[] = {{"x", x}, {"y", y, MemoryRole::contents}};
   return graph->saved(memory);
-}
-
-void put(Bytes& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
-  std::memcpy(bytes.data() + at, &number, size);
 }
 
 /// Writes down the size and the check number anew.
@@ -111,7 +107,7 @@ TEST_CASE("graph file: what means nothing is refused") {
     data.put(SavedMemory{64, 16, 0, 0, 0});
     file.add(record::memory, name, data.bytes);
   };
-  const auto operation = [&](SavedKind kind, const std::vector<std::uint32_t>& after, auto... numbers) {
+  const auto operation = [&](OperationKind kind, const std::vector<std::uint32_t>& after, auto... numbers) {
     NumberWriter data;
     data.put(static_cast<std::uint8_t>(kind));
     data.put(static_cast<std::uint32_t>(after.size()));
@@ -119,13 +115,13 @@ TEST_CASE("graph file: what means nothing is refused") {
     (data.put(numbers), ...);
     file.add(record::operation, "", data.bytes);
   };
-  const auto allocate = [&] { operation(SavedKind::allocate, {}, std::uint64_t{64}); };
+  const auto allocate = [&] { operation(OperationKind::allocate, {}, std::uint64_t{64}); };
   const auto free = [&](std::uint64_t offset) {
-    operation(SavedKind::free, {0}, SavedAddress{SavedAddress::allocated, 0, offset});
+    operation(OperationKind::free, {0}, SavedAddress{SavedAddress::allocated, 0, offset});
   };
   const auto conditional = [&](ConditionalKind kind, std::uint32_t bodies) {
     memory("x");
-    operation(SavedKind::conditional, {}, static_cast<std::uint32_t>(kind), bodies, SavedAddress{0, 0, 0});
+    operation(OperationKind::conditional, {}, SavedConditional{{0, 0, 0}, static_cast<std::uint32_t>(kind), bodies});
     for (; bodies > 0; --bodies) {
       file.add(record::begin, "", "");
       file.add(record::end, "", "");
@@ -141,7 +137,7 @@ TEST_CASE("graph file: what means nothing is refused") {
   CHECK(has(refusal(), "two have the name 'x'"));
   memory("");
   CHECK(has(refusal(), "a memory has no name"));
-  operation(SavedKind::copy, {}, std::uint32_t{0});
+  operation(OperationKind::copy, {}, std::uint32_t{0});
   CHECK(has(refusal(), "a list of copies is empty"));
   allocate();
   free(8);
@@ -154,8 +150,10 @@ TEST_CASE("graph file: what means nothing is refused") {
   free(0);
   CHECK(has(refusal(), "freed twice"));
   allocate();
-  operation(SavedKind::free, {0, 0}, SavedAddress{SavedAddress::allocated, 0, 0});
+  operation(OperationKind::free, {0, 0}, SavedAddress{SavedAddress::allocated, 0, 0});
   CHECK(has(refusal(), "operation 1 depends twice on one operation"));
+  operation(OperationKind::record, {});
+  CHECK(has(refusal(), "operation 0 has the kind 10"));
   conditional(ConditionalKind::while_nonzero, 1);
   CHECK(refusal().empty());
   conditional(ConditionalKind::while_nonzero, 2);
@@ -184,6 +182,13 @@ TEST_CASE("graph file: the bytes are those of docs/graph-format.md, whatever the
   CHECK(sizeof(SavedBox) == 56);
   CHECK(sizeof(SavedLaunch) == 56);
   CHECK(sizeof(SavedMemoryOperation) == 32);
+  CHECK(sizeof(SavedConditional) == 24);
+  // Graph files and recordings store these numbers. So new kinds of operations are added at the end.
+  using enum OperationKind;
+  const std::pair<OperationKind, int> kinds[] = {
+      {kernel, 0},   {copy, 1}, {fill, 2},         {host_function, 3}, {memory_operations, 5},
+      {allocate, 6}, {free, 7}, {child_graph, 19}, {conditional, 20},  {enable_peer_access, 32}};
+  for (const auto& [kind, number] : kinds) CHECK(static_cast<int>(kind) == number);
   CHECK(example() == example());
 }
 
@@ -193,30 +198,12 @@ TEST_CASE("graph file: thousands of random changes are refused, or make a graph 
 #else
   constexpr int files = 20000;
 #endif
-  std::mt19937_64 random(1);
+  Damage damage(1);
   const Bytes whole = example();
-  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
   int refused = 0, taken = 0;
   for (int i = 0; i < files; ++i) {
     Bytes bytes = whole;
-    for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
-      const std::size_t at = below(bytes.size());
-      switch (below(6)) {
-        case 0: bytes[at] = static_cast<std::byte>(random()); break;
-        case 1: bytes[at] ^= static_cast<std::byte>(1U << below(8)); break;
-        case 2: put(bytes, std::min(at / 4 * 4, bytes.size() - 8), random() >> below(64), 8); break;
-        case 3: put(bytes, std::min(at / 4 * 4, bytes.size() - 4), below(4), 4); break;
-        case 4:
-          bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at / 16 * 16), 16, static_cast<std::byte>(below(2)));
-          break;
-        default: {  // a record in the place of another
-          const std::size_t from = below(bytes.size()) / 16 * 16, to = at / 16 * 16;
-          const Bytes copy(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end());
-          std::copy_n(copy.begin(), std::min({below(8) * 16, copy.size(), bytes.size() - to}),
-                      bytes.begin() + static_cast<std::ptrdiff_t>(to));
-        }
-      }
-    }
+    damage.change(bytes);
     seal(bytes);
     const Bytes exact(bytes);  // no room behind the end that a sanitizer would not see
     try {
@@ -306,13 +293,13 @@ TEST_CASE("graph file: changes of a kernel's launch are refused, or make a launc
   const std::string_view all = text_of(whole);
   const std::size_t first = all.find("kern");
   REQUIRE(first != std::string_view::npos);
-  std::mt19937_64 random(1);
+  Damage damage(1);
   int refused = 0, taken = 0;
   for (int i = 0; i < 200; ++i) {
     Bytes bytes = whole;
-    const std::size_t at = first + random() % (bytes.size() - first);
-    if (i % 2 == 0) bytes[at] ^= static_cast<std::byte>(1U << random() % 8);
-    if (i % 2 == 1) put(bytes, std::min(at / 4 * 4, bytes.size() - 4), random() >> (random() % 64), 4);
+    const std::size_t at = first + damage.below(bytes.size() - first);
+    if (i % 2 == 0) bytes[at] ^= static_cast<std::byte>(1U << damage.below(8));
+    if (i % 2 == 1) put(bytes, std::min(at / 4 * 4, bytes.size() - 4), damage.number() >> damage.below(64), 4);
     seal(bytes);
     try {
       use(bytes);

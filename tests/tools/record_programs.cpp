@@ -152,18 +152,6 @@ void recorded_waits(Device& device) {
   require(b->read(y)[9] == 4, "recorded_waits waits wrongly");
 }
 
-/// A copy that does not wait for the kernel before it.
-void recorded_race(Device& device) {
-  const auto scale = device.compile(source)->kernel<void(int, const int*, int*, int)>("scale");
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
-  const auto x = device.allocate<int>(n), y = device.allocate<int>(n);
-  a->fill(x, 1);
-  a->launch(scale, grid_for(n), static_cast<int>(n), x, y, 2);
-  b->copy(x, y);
-  a->synchronize();
-  b->synchronize();
-}
-
 void some_work(Device& device) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<int>(n);
@@ -264,7 +252,6 @@ constexpr ToolProgram programs[] = {
     {"recorded_work", 0, recorded_work},
     {"recorded_graphs", 0, recorded_graphs},
     {"recorded_waits", 0, recorded_waits},
-    {"recorded_race", 0, recorded_race},
     {"recorded_exit", 0, recorded_exit},
     {"recorded_abort", 0, recorded_abort},
     {"recorded_include_directories", 0, recorded_include_directories},

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tests/unit/damage.hpp"
 #include "tests/unit/subprocess.hpp"
 #include "tools/record/format.hpp"
 #include "tools/weir/recording.hpp"
@@ -25,11 +25,11 @@
 namespace {
 
 using weir::detail::BundleHeader;
-using weir::detail::BundleRecord;
+using weir::test::Bytes;
+using weir::test::Damage;
 using weir::test::Environment;
 using weir::test::Outcome;
 using weir::test::TemporaryFolder;
-using Bytes = std::vector<std::byte>;
 
 std::string backend() {
   const char* const name = std::getenv("WEIR_TEST_BACKEND");
@@ -91,19 +91,6 @@ void for_each_segment(Bytes& bytes, F&& function) {
   }
 }
 
-/// The data of each record of that kind.
-template <class F>
-void for_each_record(std::span<std::byte> records, std::string_view kind, F&& function) {
-  const auto padded = [](std::uint64_t size) { return (size + 15) / 16 * 16; };
-  for (std::size_t at = 0; at < records.size();) {
-    BundleRecord head{};
-    std::memcpy(&head, records.data() + at, sizeof(head));
-    const std::size_t data = at + sizeof(head) + padded(head.name_size);
-    if (std::string_view(head.kind, 4) == kind) function(records.subspan(data, head.data_size));
-    at = data + padded(head.data_size);
-  }
-}
-
 std::string refusal_of(const Bytes& bytes) {
   try {
     (void)weir::tool::Recording(bytes);
@@ -119,7 +106,7 @@ struct Record {
   std::string kind, name;
   Bytes data;
 };
-using weir::recording::Kind;
+using weir::OperationKind;
 using weir::recording::SavedOperation;
 
 std::vector<Record> records_of(const Bytes& file) {
@@ -154,7 +141,7 @@ SavedOperation operation_of(const Record& record) {
 
 /// Changes the first operation of that kind by `function(operation, data behind it)`.
 template <class F>
-std::vector<Record>::iterator change(std::vector<Record>& records, Kind kind, F&& function) {
+std::vector<Record>::iterator change(std::vector<Record>& records, OperationKind kind, F&& function) {
   const auto found = std::find_if(records.begin(), records.end(), [&](const Record& record) {
     return record.kind == "oper" && operation_of(record).kind == static_cast<std::uint8_t>(kind);
   });
@@ -169,7 +156,7 @@ std::vector<Record>::iterator change(std::vector<Record>& records, Kind kind, F&
 }
 
 /// The number of the first operation of that kind.
-std::uint32_t number_of(const std::vector<Record>& records, Kind kind) {
+std::uint32_t number_of(const std::vector<Record>& records, OperationKind kind) {
   std::uint32_t number = 0;
   for (const Record& record : records) {
     number += record.kind == "oper";
@@ -222,11 +209,11 @@ TEST_CASE("record: unchanged contents are in the file once, and it is this user'
 TEST_CASE("replay: tools see the operations of the recording, under their numbers") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/recording";
-  CHECK(record(file, "recorded_race").status == 0);
+  CHECK(record(file, "wrong_two_kernels").status == 0);
   const Outcome race = replay(file, {{"WEIR_TOOLS", "race"}});
   CAPTURE(race.errors);
   CHECK(race.status == 66);
-  CHECK(race.complains("operation 4: kernel 'scale' " + file + ":4"));
+  CHECK(race.complains("operation 5: kernel 'scale' " + file + ":5"));
   CHECK(record(file, "recorded_graphs").status == 0);
   for (const char* tools : {"race,validate", "timeline"}) {
     const Outcome silent = replay(file, {{"WEIR_TOOLS", tools}, {"WEIR_TIMELINE", folder.path() + "/trace"}});
@@ -240,15 +227,13 @@ TEST_CASE("replay: with another input it tells which result differs, and where")
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/recording";
   CHECK(record(file, "recorded_exit").status == 3);
-  Bytes bytes = read_file(file);
+  std::vector<Record> records = records_of(read_file(file));
   int pieces = 0;
-  for_each_segment(bytes, [&](std::span<std::byte> records) {
-    for_each_record(records, "piec", [&](std::span<std::byte> piece) {
-      if (++pieces == 3) piece[40] ^= std::byte{1};
-    });
-  });
+  for (Record& each : records) {
+    if (each.kind == "piec" && ++pieces == 3) each.data[40] ^= std::byte{1};
+  }
   CHECK(pieces > 4);
-  write_file(file, bytes);
+  write_file(file, file_of(records));
   const Outcome outcome = replay(file);
   CAPTURE(outcome.output);
   CHECK(outcome.status == 1);
@@ -359,27 +344,26 @@ TEST_CASE("replay: damage, and what is no recording, are refused with the reason
 TEST_CASE("replay: thousands of random changes are refused, or make a recording that stays within its memory") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/recording";
-  std::mt19937_64 random(1);
-  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  Damage damage(1);
   for (const char* program : {"recorded_work", "recorded_graphs", "recorded_conditional"}) {
     CHECK(record(file, program).status == 0);
     const Bytes whole = read_file(file);
     int refused = 0, taken = 0;
     for (int i = 0; i < 1000; ++i) {
       Bytes bytes = whole;
-      const std::size_t segments = 1 + below(3);
-      std::size_t left = below(60);
+      const std::size_t segments = 1 + damage.below(3);
+      std::size_t left = damage.below(60);
       for_each_segment(bytes, [&](std::span<std::byte> records) {
         if (left-- >= segments || records.size() < 8) return;
-        const std::size_t at = below(records.size() - 7);
-        const std::uint64_t number = random() >> below(64);
-        if (below(2) == 0) {
-          records[at] ^= static_cast<std::byte>(1U << below(8));
+        const std::size_t at = damage.below(records.size() - 7);
+        const std::uint64_t number = damage.number() >> damage.below(64);
+        if (damage.below(2) == 0) {
+          records[at] ^= static_cast<std::byte>(1U << damage.below(8));
         } else {
           std::memcpy(records.data() + at / 4 * 4, &number, std::min<std::size_t>(8, records.size() - at / 4 * 4));
         }
       });
-      if (below(4) == 0) bytes.resize(below(bytes.size()));
+      if (damage.below(4) == 0) bytes.resize(damage.below(bytes.size()));
       (refusal_of(Bytes(bytes)).empty() ? taken : refused) += 1;
     }
     CHECK(refused > 50);
@@ -438,14 +422,14 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
   CHECK(refusal_of(file_of(work)).empty());
 
   std::vector<Record> records = graphs;
-  change(records, Kind::dependencies, [&](SavedOperation&, Bytes& nodes) {
-    const std::uint32_t allocation = number_of(graphs, Kind::allocate);
+  change(records, OperationKind::capture_dependencies, [&](SavedOperation&, Bytes& nodes) {
+    const std::uint32_t allocation = number_of(graphs, OperationKind::allocate);
     nodes.resize(sizeof(allocation));
     std::memcpy(nodes.data(), &allocation, sizeof(allocation));
   });
   CHECK(has(refusal_of(file_of(records)), " is not a node"));
 
-  for (const Kind kind : {Kind::host_copy, Kind::copy}) {
+  for (const OperationKind kind : {OperationKind::host_copy, OperationKind::copy}) {
     records = work;
     change(records, kind, [](SavedOperation& operation, Bytes& data) {
       operation.reads = operation.results = 0;
@@ -454,18 +438,27 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
     CHECK(has(refusal_of(file_of(records)), "a list of copies is empty"));
   }
 
+  records = work;
+  change(records, OperationKind::copy, [](SavedOperation& operation, Bytes&) {
+    operation.kind = static_cast<std::uint8_t>(OperationKind::prefetch);  // which no recording has
+  });
+  CHECK(has(refusal_of(file_of(records)), "an operation has the kind 8"));
+
   records = conditional;
-  change(records, Kind::conditional, [](SavedOperation&, Bytes& data) { data[4] = std::byte{3}; });
+  change(records, OperationKind::conditional,
+         [](SavedOperation&, Bytes& data) { data[offsetof(weir::detail::SavedConditional, bodies)] = std::byte{3}; });
   CHECK(has(refusal_of(file_of(records)), "a conditional node has 3 bodies"));
 
   records = conditional;
-  const std::uint32_t outer = operation_of(*change(records, Kind::conditional, [](auto&, auto&) {})).stream;
-  change(records, Kind::body, [&](SavedOperation& operation, Bytes&) { operation.stream = outer; });
+  const std::uint32_t outer = operation_of(*change(records, OperationKind::conditional, [](auto&, auto&) {})).stream;
+  const auto body = std::ranges::find(records, "body", &Record::kind);
+  REQUIRE(body != records.end());
+  std::memcpy(body->data.data() + 4, &outer, sizeof(outer));
   CHECK(has(refusal_of(file_of(records)), "a body is captured on the stream of its outer capture"));
 
   records = graphs;  // an executable's update becomes the end of memory that is used later
-  change(records, Kind::launch_graph, [](SavedOperation& operation, Bytes& data) {
-    operation.kind = static_cast<std::uint8_t>(Kind::free);
+  change(records, OperationKind::launch_graph, [](SavedOperation& operation, Bytes& data) {
+    operation.kind = static_cast<std::uint8_t>(OperationKind::free);
     operation.reads = operation.results = operation.object = 0;
     data.clear();
   });
@@ -475,7 +468,13 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
 
   // Runs of host functions that are not launched, or not as often.
   records = work;
-  const auto ran = change(records, Kind::ran, [](auto&, auto&) {});
+  const auto ran = std::ranges::find_if(records, [](const Record& record) {
+    if (record.kind != "oper") return false;
+    const SavedOperation operation = operation_of(record);
+    return operation.kind == static_cast<std::uint8_t>(OperationKind::host_function) &&
+           operation.stream == weir::recording::none;
+  });
+  REQUIRE(ran != records.end());
   records.insert(records.end() - 1, Record(*ran));  // before the end, so that the numbers of operations stay
   write_file(file, file_of(records));
   const Outcome outcome = replay_in_time(file);
@@ -486,7 +485,7 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
   // A conditional node that is cut: the contents of an operation in it are missing.
   records = conditional;
   SavedOperation reader{};
-  change(records, Kind::fill, [&](SavedOperation& operation, Bytes& data) {
+  change(records, OperationKind::fill, [&](SavedOperation& operation, Bytes& data) {
     weir::recording::SavedRange range{{weir::recording::of_host, 0, 4096}, 64};
     operation.reads = 1;
     Bytes first(sizeof(range));
@@ -502,8 +501,8 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
 TEST_CASE("replay: hundreds of recordings with changed operations neither crash nor hang") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/recording";
-  std::mt19937_64 random(7);
-  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  Damage damage(7);
+  const auto below = [&](std::size_t limit) { return damage.below(limit); };
   for (const char* program : {"recorded_work", "recorded_graphs", "recorded_conditional"}) {
     CHECK(record(file, program).status == 0);
     const std::vector<Record> whole = records_of(read_file(file));
@@ -521,7 +520,7 @@ TEST_CASE("replay: hundreds of recordings with changed operations neither crash 
           default: {
             if (one.kind != "oper" && one.data.size() < 4) break;
             SavedOperation other{};
-            const std::uint32_t number = static_cast<std::uint32_t>(below(8) == 0 ? random() : below(8));
+            const std::uint32_t number = static_cast<std::uint32_t>(below(8) == 0 ? damage.number() : below(8));
             if (one.kind != "oper") {
               std::memcpy(one.data.data(), &number, sizeof(number));
               break;
@@ -531,7 +530,7 @@ TEST_CASE("replay: hundreds of recordings with changed operations neither crash 
             if (const std::size_t which = below(7); which < 5) {
               *numbers[which] = number;
             } else {
-              other.kind = static_cast<std::uint8_t>(1 + below(27));
+              other.kind = static_cast<std::uint8_t>(below(static_cast<std::size_t>(OperationKind::load_module) + 2));
               other.reads = other.results = 0;
               if (which == 6) one.data.resize(sizeof(other));
             }

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "weir/kernel_bundle.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <string_view>
 
 #include "core/saved/kernel_bundle_format.hpp"
+#include "tests/unit/damage.hpp"
 #include "weir/error.hpp"
-#include "weir/kernel_bundle.hpp"
 
 // Tests the bytes of a bundle: their meaning, and that invalid bytes are refused without reading beyond them.
 
 using namespace weir::detail;
 using weir::KernelBundle;
-using Bytes = std::vector<std::byte>;
+using weir::test::Bytes;
+using weir::test::Damage;
+using weir::test::put;
 
 namespace {
 
@@ -49,10 +52,6 @@ std::string refusal_of(const Bytes& bytes) {
 
 std::string_view text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-void put(Bytes& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
-  std::memcpy(bytes.data() + at, &number, size);
 }
 
 // Everything that a bundle refers to, read byte by byte: a sanitizer sees whether it lies in the bundle.
@@ -169,33 +168,14 @@ TEST_CASE("bundle: thousands of random changes of a bundle are refused, or read 
 #else
   constexpr int bundles = 20000;
 #endif
-  std::mt19937_64 random(1);
+  Damage damage(1);
   const Bytes whole = example();
-  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
   int refused = 0, taken = 0;
   for (int i = 0; i < bundles; ++i) {
     Bytes bytes = whole;
-    for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-      const std::size_t at = below(bytes.size());
-      switch (below(6)) {
-        case 0: bytes[at] = static_cast<std::byte>(random()); break;
-        case 1: bytes[at] ^= static_cast<std::byte>(1U << below(8)); break;
-        case 2:  // a size or another number, small or huge
-          put(bytes, std::min(at / 4 * 4, bytes.size() - 8), random() >> below(64), 8);
-          break;
-        case 3: bytes.resize(std::max<std::size_t>(at, 8)); break;
-        case 4:
-          bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), below(40), static_cast<std::byte>(random()));
-          break;
-        default: {
-          const std::size_t from = below(bytes.size()), size = std::min({below(64), bytes.size() - from, bytes.size() - at});
-          std::copy_n(Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.end()).begin(), size,
-                      bytes.begin() + static_cast<std::ptrdiff_t>(at));
-        }
-      }
-    }
+    damage.change(bytes);
     // Half of those with another size say so, and get past that check.
-    if (below(2) == 0 && bytes.size() >= sizeof(BundleHeader)) put(bytes, 16, bytes.size(), 8);
+    if (damage.below(2) == 0 && bytes.size() >= sizeof(BundleHeader)) put(bytes, 16, bytes.size(), 8);
     const Bytes exact(bytes);  // no room behind the end that a sanitizer would not see
     try {
       (void)read_all(KernelBundle(exact));

@@ -33,6 +33,8 @@ inline constexpr std::string_view function = "kern";   ///< name: the kernel's; 
 inline constexpr std::string_view operation =
     "oper";  ///< name: the call's; data: SavedOperation, its ranges, then data that depends on the kind
 inline constexpr std::string_view failed = "fail";     ///< data: an operation that was refused
+inline constexpr std::string_view body = "body";       ///< data: a conditional node; the stream that captures its next body
+inline constexpr std::string_view end_bodies = "shut";  ///< data: a conditional node, whose bodies are complete
 inline constexpr std::string_view piece = "piec";      ///< data: up to `piece_bytes` bytes of memory
 inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the pieces that it reads
 inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the checksums of its results' pieces
@@ -41,44 +43,33 @@ inline constexpr std::string_view stop = "stop";       ///< name: why the record
 inline constexpr std::string_view end = "done";        ///< the program has ended; nothing follows
 }  // namespace record
 
-/// Kinds of operations. Work, from `kernel` to `host_function`, has the numbers and the content of `SavedKind`. `object` and
-/// `other` are members of `SavedOperation`.
-enum class Kind : std::uint8_t {
-  kernel = 1,  ///< its arguments, then its accesses: their number in 4 bytes, then SavedAccess
-  copy,
-  fill,
-  memory_operations,
-  host_function,    ///< name: the function's name
-  allocate,         ///< SavedMemory; object: the device. This kind and the next number memory from 0, together
-  global,           ///< SavedMemory; object: the module; name: the variable's name
-  free,             ///< object: the memory
-  child_graph,      ///< object: the graph
-  record,           ///< object: the event; other: 1 if the graph records it at each launch
-  wait_event,       ///< the same
-  wait_stream,      ///< object: the awaited stream
-  synchronize,      ///< waits for `stream`, or else for the event `object`, or else for the device `other`
-  host_access,      ///< one range, stored as a result
-  host_copy,        ///< like `copy`; other: the device
-  begin_capture,    ///< object: the graph that it continues
-  end_capture,      ///< other: 1 if it made a graph. Graphs are numbered from 0
-  dependencies,     ///< 4 bytes for each dependency: the operation that made the node
-  clone,            ///< object: the graph; makes the next graph
-  instantiate,      ///< object: the graph. Executables are numbered from 0
-  update,           ///< object: the executable; other: the graph
-  launch_graph,     ///< object: the executable
-  peer_access,      ///< object: the device; other: the peer whose memory it may address
-  ran,              ///< a host function has run; object: the function's operation
-  conditional,      ///< SavedConditional
-  body,             ///< `stream` captures a body from here on; object: the conditional node's operation
-  end_conditional,  ///< object: the conditional node's operation
-};
-
 struct SavedStream {
   std::uint32_t device;
   std::int32_t priority;
   std::uint8_t is_default, is_blocking, reserved[6];
 };
 
+/// An operation. `kind` is an OperationKind. Kernels, copies, fills, memory operations and conditional nodes have the
+/// content that they have in a graph file. These kinds have more to them; `object` is what the operation is about:
+///   kernel                its accesses follow: their number in 4 bytes, then SavedAccess
+///   host_function         name: the function's; without a stream: the function of operation `object` has run
+///   allocate              object: the device; SavedMemory. Memory is numbered from 0, together with variables
+///   module_global         object: the module; name: the variable's; SavedMemory
+///   free                  object: the memory
+///   record, wait_event    object: the event; other: 1 if the graph records it or waits for it at each launch
+///   wait_stream           object: the awaited stream
+///   synchronize           waits for `stream`, or else for the event `object`, or else for the device `other`
+///   host_access           one range, stored as a result
+///   host_copy             like copy; other: the device
+///   begin_capture         object: the graph that it continues
+///   end_capture           other: 1 if it made a graph. Graphs are numbered from 0
+///   capture_dependencies  4 bytes for each dependency: the operation that made the node
+///   child_graph           object: the graph
+///   clone_graph           object: the graph; makes the next graph
+///   instantiate           object: the graph. Executables are numbered from 0
+///   update_graph          object: the executable; other: the graph
+///   launch_graph          object: the executable
+///   enable_peer_access    object: the device; other: the peer whose memory it may address
 struct SavedOperation {
   std::uint8_t kind, is_captured, reserved[2];
   std::uint32_t stream, object, other;
@@ -95,11 +86,6 @@ struct SavedRange {
 struct SavedAccess {
   SavedAddress first;
   std::uint64_t bytes, pitch, rows, kind;
-};
-
-struct SavedConditional {
-  std::uint32_t kind, bodies;
-  SavedAddress condition;
 };
 
 /// The memory number for memory that Weir has not allocated; the offset is then the address.

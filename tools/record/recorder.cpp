@@ -34,6 +34,17 @@ constexpr std::size_t largest_element = 256;
 
 std::string what_of(const Operation& operation) { return model::what_of(operation); }
 
+/// The kind of an operation in the file: one for all kinds that a replay repeats in the same way.
+OperationKind recorded_kind(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::callback: return OperationKind::host_function;
+    case OperationKind::query: return OperationKind::synchronize;
+    case OperationKind::register_host: return OperationKind::allocate;
+    case OperationKind::unregister_host: return OperationKind::free;
+    default: return kind;
+  }
+}
+
 }  // namespace
 
 // --- Calls of the tool -------------------------------------------------------------------------------------------------
@@ -69,7 +80,7 @@ void Recorder::after(const Operation& operation) noexcept try {
       file_.add(record::failed, "", data.bytes);
     }
     if (!stopped_ && written.number == 0) write_result(operation);
-    if (operation.kind == OperationKind::conditional && written.number != 0) end_conditional(operation);
+    if (operation.kind == OperationKind::conditional && written.number != 0) end_conditional(operation, written);
     graphs_.follow(operation, [](const auto&) {});
     file_.flush();
   }
@@ -85,7 +96,7 @@ void Recorder::end_host_function(std::uint64_t operation) noexcept try {
   const auto found = host_functions_.find(operation);
   if (found == host_functions_.end()) return;
   SavedOperation saved{};
-  saved.kind = static_cast<std::uint8_t>(Kind::ran);
+  saved.kind = static_cast<std::uint8_t>(OperationKind::host_function);
   saved.stream = saved.other = none;
   saved.object = found->second;
   NumberWriter data;
@@ -102,14 +113,14 @@ void Recorder::end_host_function(std::uint64_t operation) noexcept try {
 /// Writes the operation before it is made, so that the file contains it even if the operation crashes the program.
 std::optional<Written> Recorder::write(const Operation& operation) {
   switch (operation.kind) {
-    case OperationKind::kernel: return add_work(Kind::kernel, operation);
-    case OperationKind::copy: return add_work(Kind::copy, operation);
-    case OperationKind::fill: return add_work(Kind::fill, operation);
-    case OperationKind::memory_operations: return add_work(Kind::memory_operations, operation);
-    case OperationKind::host_copy: return add_work(Kind::host_copy, operation);
+    case OperationKind::kernel:
+    case OperationKind::copy:
+    case OperationKind::fill:
+    case OperationKind::memory_operations:
+    case OperationKind::host_copy: return add_work(operation);
     case OperationKind::host_function:
     case OperationKind::callback: {
-      Written written = add(Kind::host_function, operation, operation.label);
+      Written written = add(operation);
       host_functions_[operation.id] = written.number;
       if (operation.capture != 0) {
         graphs_.capture_of(operation).nodes.push_back({false, true, nullptr, 0});
@@ -117,25 +128,20 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       }
       return written;
     }
-    case OperationKind::free: {
+    case OperationKind::free:
+    case OperationKind::unregister_host: {
       const auto block =
           operation.accesses.empty() ? std::nullopt : blocks_.remove(number_of(operation.accesses[0].address));
-      return block ? std::optional(add(Kind::free, operation, operation.name, block->number)) : std::nullopt;
+      return block ? std::optional(add(operation, block->number)) : std::nullopt;
     }
-    case OperationKind::unregister_host:
-      if (const auto block = blocks_.remove(number_of(operation.accesses[0].address)))
-        return add(Kind::free, operation, operation.name, block->number);
-      return std::nullopt;
     case OperationKind::record:
-    case OperationKind::wait_event: {
-      const Kind kind = operation.kind == OperationKind::record ? Kind::record : Kind::wait_event;
+    case OperationKind::wait_event:
       if (!operation.event->is_recorded()) events_.erase(operation.event);  // an earlier event may have had this address
-      return add(kind, operation, operation.name, event_of(*operation.event), operation.in_graph ? 1 : 0);
-    }
+      return add(operation, event_of(*operation.event), operation.in_graph ? 1 : 0);
     case OperationKind::wait_stream: {
       const auto awaited = streams_.find(operation.awaited);
       if (awaited == streams_.end()) return std::nullopt;  // the awaited stream has no work
-      return add(Kind::wait_stream, operation, operation.name, awaited->second);
+      return add(operation, awaited->second);
     }
     case OperationKind::host_access: {
       const MemoryAccess& access = operation.accesses.front();
@@ -144,13 +150,13 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       if (!first || operation.host_function != 0) return std::nullopt;
       NumberWriter content;
       content.put(SavedRange{*first, access.bytes});
-      return add(Kind::host_access, operation, operation.name, none, none, content);
+      return add(operation, none, none, content);
     }
     case OperationKind::begin_capture: {
       // Some backends use a separate capture for a body.
-      if (!conditionals_[operation.thread].empty()) return std::nullopt;
+      if (graphs_.is_in_conditional(operation.thread)) return std::nullopt;
       const auto graph = graphs_made_of_.find(operation.graph);
-      return add(Kind::begin_capture, operation, operation.name, graph != graphs_made_of_.end() ? graph->second : none);
+      return add(operation, graph != graphs_made_of_.end() ? graph->second : none);
     }
     case OperationKind::capture_dependencies: {
       NumberWriter content;
@@ -163,7 +169,7 @@ std::optional<Written> Recorder::write(const Operation& operation) {
         }
         content.put(found->second);
       }
-      return add(Kind::dependencies, operation, operation.name, none, none, content);
+      return add(operation, none, none, content);
     }
     case OperationKind::child_graph:
     case OperationKind::launch_graph: {
@@ -176,10 +182,13 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       }
       Written memory;
       record_nodes(operation, memory);
-      return is_child ? add(Kind::child_graph, operation, operation.name, graph->second)
-                      : add(Kind::launch_graph, operation, operation.name, exec->second, none, {}, std::move(memory));
+      return add(operation, is_child ? graph->second : exec->second, none, {}, std::move(memory));
     }
-    case OperationKind::conditional: return begin_conditional(operation);
+    case OperationKind::conditional: {
+      Written written = add_work(operation);
+      graphs_.begin_conditional(operation);
+      return written;
+    }
     case OperationKind::change_nodes:
       stop(operation.name, "changes to nodes cannot be recorded; capture the work again, or use GraphExec::update");
       return std::nullopt;
@@ -199,17 +208,6 @@ std::optional<Written> Recorder::write(const Operation& operation) {
   }
 }
 
-std::optional<Written> Recorder::begin_conditional(const Operation& operation) {
-  NumberWriter content;
-  const MemoryAccess& condition = operation.accesses.front();
-  content.put(SavedConditional{static_cast<Number>(operation.conditional), static_cast<Number>(operation.bodies),
-                               place_of(operation, condition.address, condition.bytes, false)});
-  const Written written = add(Kind::conditional, operation, operation.name, none, none, content);
-  graphs_.begin_conditional(operation);
-  conditionals_[operation.thread].push_back({written.number});
-  return written;
-}
-
 bool Recorder::is_of_body(const Operation& operation) {
   const auto* const capture = graphs_.find(model::capture_id(operation));
   return capture != nullptr && capture->conditional != 0;
@@ -217,17 +215,17 @@ bool Recorder::is_of_body(const Operation& operation) {
 
 /// Records the start of a body. A body begins with the first operation of its capture.
 void Recorder::record_body(const Operation& operation) {
-  const auto open = conditionals_.find(operation.thread);
-  if (open == conditionals_.end() || open->second.empty()) return;
   auto& capture = graphs_.capture_of(operation);
-  if (capture.conditional == 0 || std::exchange(capture.is_known_body, true)) return;
-  ++open->second.back().bodies;
-  (void)add(Kind::body, operation, "", open->second.back().number);
+  const auto node = begun_.find(capture.conditional);
+  if (node == begun_.end() || std::exchange(capture.is_known_body, true)) return;
+  ++node->second.bodies;
+  NumberWriter data;
+  data.put(node->second.number);
+  data.put(stream_of(operation));
+  file_.add(record::body, "", data.bytes);
 }
 
-void Recorder::end_conditional(const Operation& operation) {
-  const Conditional node = conditionals_[operation.thread].back();
-  conditionals_[operation.thread].pop_back();
+void Recorder::end_conditional(const Operation& operation, const Written& node) {
   const std::vector<Node> nodes = graphs_.end_conditional(operation, [](const auto&) {});
   if (stopped_) return;
   std::vector<Node>& outer = graphs_.capture_of(operation).nodes;
@@ -238,7 +236,7 @@ void Recorder::end_conditional(const Operation& operation) {
                 "one of the node's several bodies is empty or contains another capture; add work to the body, and capture "
                 "the other graph before");
   }
-  (void)add(Kind::end_conditional, operation, "", node.number);
+  file_.add(record::end_bodies, "", std::as_bytes(std::span(&node.number, 1)));
 }
 
 /// Writes results that are known only after the operation was made, such as addresses. Waits of the host are also written
@@ -253,13 +251,13 @@ void Recorder::write_result(const Operation& operation) {
   };
   if (operation.kind == OperationKind::synchronize || (operation.kind == OperationKind::query && operation.is_complete)) {
     const Number event = operation.event != nullptr ? event_of(*operation.event) : none;
-    (void)add(Kind::synchronize, operation, operation.name, event, device_of(*operation.device));
+    (void)add(operation, event, device_of(*operation.device));
     return;
   }
   if (operation.kind == OperationKind::end_capture) {
     if (is_of_body(operation)) return;
     const bool has_graph = !operation.has_failed && operation.new_graph != nullptr;
-    (void)add(Kind::end_capture, operation, operation.name, none, has_graph ? 1 : 0);
+    (void)add(operation, none, has_graph ? 1 : 0);
     if (has_graph) graphs_made_of_[operation.new_graph] = graphs_made_++;
     return;
   }
@@ -274,39 +272,32 @@ void Recorder::write_result(const Operation& operation) {
       (void)stream_of(operation);
       break;
     case OperationKind::allocate:
-    case OperationKind::register_host: {
-      const MemoryAccess& memory = operation.accesses.front();
-      if (operation.kind == OperationKind::register_host && blocks_.find(number_of(memory.address)) != nullptr) break;
-      add_memory(Kind::allocate, operation, memory, device_of(*operation.device));
-      break;
-    }
+    case OperationKind::register_host: add_memory(operation, device_of(*operation.device)); break;
     case OperationKind::module_global:
-      if (operation.module->bundle().empty()) break;
-      if (const Block* const block = blocks_.find(number_of(operation.accesses[0].address)); block == nullptr)
-        add_memory(Kind::global, operation, operation.accesses[0], module_of(*operation.module));
+      if (!operation.module->bundle().empty()) add_memory(operation, module_of(*operation.module));
       break;
     case OperationKind::clone_graph: {
       const Number graph = known(graphs_made_of_, operation.graph);
       if (graph == none) return lost();
-      (void)add(Kind::clone, operation, operation.name, graph);
+      (void)add(operation, graph);
       graphs_made_of_[operation.new_graph] = graphs_made_++;
       break;
     }
     case OperationKind::instantiate: {
       const Number graph = known(graphs_made_of_, operation.graph);
       if (graph == none) return lost();
-      (void)add(Kind::instantiate, operation, operation.name, graph);
+      (void)add(operation, graph);
       execs_[operation.exec] = execs_made_++;
       break;
     }
     case OperationKind::update_graph: {
       const Number graph = known(graphs_made_of_, operation.graph), exec = known(execs_, operation.exec);
       if (graph == none || exec == none) return lost();
-      (void)add(Kind::update, operation, operation.name, exec, graph);
+      (void)add(operation, exec, graph);
       break;
     }
     case OperationKind::enable_peer_access:
-      (void)add(Kind::peer_access, operation, operation.name, device_of(*operation.device), device_of(*operation.peer));
+      (void)add(operation, device_of(*operation.device), device_of(*operation.peer));
       break;
     default: break;
   }
@@ -340,10 +331,11 @@ void Recorder::stop(std::string_view name, const std::string& cause) {
 
 // --- Operations --------------------------------------------------------------------------------------------------------
 
-Written Recorder::add(Kind kind, const Operation& operation, std::string_view name, Number object, Number other,
-                                const NumberWriter& content, Written memory) {
+Written Recorder::add(const Operation& operation, Number object, Number other, const NumberWriter& content, Written memory) {
   merge(memory.reads);
   merge(memory.results);
+  const OperationKind kind = recorded_kind(operation.kind);
+  const bool has_label = kind == OperationKind::host_function || kind == OperationKind::module_global;
   SavedOperation saved{};
   saved.kind = static_cast<std::uint8_t>(kind);
   saved.is_captured = operation.capture != 0;
@@ -358,33 +350,26 @@ Written Recorder::add(Kind kind, const Operation& operation, std::string_view na
   for (const HostRange& range : memory.results) data.put(range.saved);
   data.append(content.bytes);
   if (stopped_) return {};
-  file_.add(record::operation, name, data.bytes);
+  file_.add(record::operation, has_label ? operation.label : std::string_view(operation.name), data.bytes);
   if (file_.is_full()) return {};
   memory.number = ++operations_;
   return memory;
 }
 
-Written Recorder::add_work(Kind kind, const Operation& operation) {
+Written Recorder::add_work(const Operation& operation) {
   NumberWriter content;
   Written memory;
-  const auto place = [&](const void* address, std::size_t bytes, const char* what) {
-    return place_of(operation, address, bytes, std::strcmp(what, "the source") != 0);
-  };
-  switch (kind) {
-    case Kind::kernel: add_launch(operation, content, memory); break;
-    case Kind::fill:
-      detail::put_fill(content, operation.accesses, operation.word_size, operation.element, place);
-      break;
-    case Kind::memory_operations:
-      detail::put_memory_operations(content, operation.memory_operations, place);
-      break;
-    default:
-      detail::put_copies(content, operation.accesses, place);
-      record_accesses(operation, memory);
-      break;
+  if (operation.kind == OperationKind::kernel) {
+    add_launch(operation, content, memory);
+  } else {
+    detail::put_work(content, operation, [&](const void* address, std::size_t bytes, std::string_view what) {
+      return place_of(operation, address, bytes, what == "the destination" || what == "the value");
+    });
   }
+  if (operation.kind == OperationKind::copy || operation.kind == OperationKind::host_copy)
+    record_accesses(operation, memory);
   if (stopped_) return {};
-  return add(kind, operation, operation.name, none, device_of(*operation.device), content, std::move(memory));
+  return add(operation, none, device_of(*operation.device), content, std::move(memory));
 }
 
 void Recorder::add_launch(const Operation& operation, NumberWriter& content, Written& memory) {
@@ -393,7 +378,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
                 "its module has no bundle: it was loaded from an image (use Device::load with a bundle), or compiled with "
                 "include directories, whose files are not recorded (use CompileOptions::headers)");
   }
-  content.put(detail::saved_launch(*operation.config, kernel_of(*operation.kernel), operation.parameters.size()));
+  content.put(detail::saved_launch(operation, kernel_of(*operation.kernel)));
   for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
     const auto [size, kind, known_access, update] = operation.parameters[i];
     const bool is_pointer = kind == ParameterKind::address, is_opaque = kind == ParameterKind::unknown;
@@ -417,8 +402,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
                                                       "memory through Weir, or register it with Device::register_host",
                                                       i + 1));
         }
-        // No address is in the first 64 KiB, which systems leave unmapped, or has more than 57 bits.
-        if (is_opaque && word >= 0x10000 && word >> 57U == 0 && model::is_readable(reinterpret_cast<const void*>(word)))
+        if (is_opaque && detail::may_be_address(word) && model::is_readable(reinterpret_cast<const void*>(word)))
           add_omission(what + " may be an address of memory unknown to Weir; it is recorded as a number");
         continue;
       }
@@ -456,8 +440,11 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
   content.append(accesses.bytes);
 }
 
-void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAccess& memory, Number object) {
+void Recorder::add_memory(const Operation& operation, Number object) {
+  const MemoryAccess& memory = operation.accesses.front();
   if (memory.address == nullptr || memory.bytes == 0) return;
+  // Registered memory and variables may be known from an earlier call.
+  if (operation.kind != OperationKind::allocate && blocks_.find(number_of(memory.address)) != nullptr) return;
   const Allocation* const allocation = operation.allocation;
   const MemoryKind memory_kind = operation.kind == OperationKind::register_host ? MemoryKind::pinned
                                  : allocation != nullptr                        ? allocation->kind()
@@ -468,8 +455,7 @@ void Recorder::add_memory(Kind kind, const Operation& operation, const MemoryAcc
     add_omission(fmt::format("{}: data written to device memory by other code", operation.name));
   NumberWriter content;
   content.put(detail::SavedMemory{memory.bytes, 0, static_cast<std::uint8_t>(memory_kind), 0, 0});
-  (void)add(kind, operation, kind == Kind::global ? operation.label : std::string_view(operation.name), object, none,
-            content);
+  (void)add(operation, object, none, content);
   const std::uintptr_t begin = number_of(memory.address);
   const bool is_managed = memory_kind == MemoryKind::managed;
   if (is_managed && !operation.device->supports(Feature::concurrent_managed_access))

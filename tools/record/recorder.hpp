@@ -31,6 +31,7 @@ using HostRanges = std::vector<HostRange>;
 struct Written {
   std::uint32_t number = 0;
   HostRanges reads, results;
+  std::size_t bodies = 0;  ///< for a conditional node: number of bodies so far that have an operation
 };
 
 /// The tool `record`: writes each operation to the file before it is made, with numbers instead of addresses. It also
@@ -67,24 +68,18 @@ class Recorder final : public Tool {
     bool timing;
   };
   using Number = std::uint32_t;
-  /// An open conditional node, whose bodies are being captured.
-  struct Conditional {
-    Number number;
-    std::size_t bodies = 0;  ///< number of bodies that have an operation
-  };
 
   std::optional<Written> write(const Operation& operation);
-  std::optional<Written> begin_conditional(const Operation& operation);
-  void end_conditional(const Operation& operation);
+  void end_conditional(const Operation& operation, const Written& node);
   /// Whether the operation belongs to the capture of a conditional node's body.
   bool is_of_body(const Operation& operation);
   void record_body(const Operation& operation);
   void write_result(const Operation& operation);
-  Written add(Kind kind, const Operation& operation, std::string_view name, Number object = none, Number other = none,
+  Written add(const Operation& operation, Number object = none, Number other = none,
               const detail::NumberWriter& content = {}, Written memory = {});
-  Written add_work(Kind kind, const Operation& operation);
+  Written add_work(const Operation& operation);
   void add_launch(const Operation& operation, detail::NumberWriter& content, Written& memory);
-  void add_memory(Kind kind, const Operation& operation, const MemoryAccess& memory, Number object);
+  void add_memory(const Operation& operation, Number object);
   void record_accesses(const Operation& operation, Written& memory);
   void record_nodes(const Operation& operation, Written& memory);
   void record_range(const Operation& operation, const void* address, std::size_t bytes, bool writes, Written& memory);
@@ -126,7 +121,6 @@ class Recorder final : public Tool {
   model::Graphs<Node, OpenCapture> graphs_;
   std::map<std::uint64_t, Written> begun_;                          // by the operation's number in the process
   std::map<std::uint64_t, Number> host_functions_;                  // likewise: functions that may still run
-  std::map<std::uint64_t, std::vector<Conditional>> conditionals_;  // by thread
   std::set<std::uint64_t> captured_functions_;                      // captured functions, which may run again
 };
 

@@ -16,8 +16,6 @@ using detail::BundleHeader;
 using detail::BundleReader;
 using detail::NumberReader;
 using detail::SavedAddress;
-using detail::SavedKind;
-using recording::Kind;
 using recording::SavedRange;
 namespace record = recording::record;
 
@@ -73,6 +71,23 @@ class Recording::Reader {
     finish();
   }
 
+  /// Refuses an address outside the recorded memory. Also collects the host memory that the replay needs.
+  void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
+    if (may_be_null && address.memory == SavedAddress::null) return;
+    if (address.memory == recording::of_host) {
+      const std::uint64_t begin = address.offset;
+      if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U)
+        throw_damaged("an address of the host is invalid");
+      std::uintptr_t& memory_end = to_.host[begin];
+      memory_end = std::max(memory_end, begin + bytes);
+      return;
+    }
+    const std::uint64_t size = memory_in_use(address.memory).bytes;
+    for (auto& [stream, used] : captures_) used.insert(address.memory);
+    if (address.offset > size || bytes > size - address.offset)
+      throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
+  }
+
  private:
   [[noreturn]] void throw_damaged(const std::string& flaw) const {
     throw_bad_recording(file_, "it is damaged: " + flaw);
@@ -97,6 +112,14 @@ class Recording::Reader {
       if (step.checks.size() != pieces_in(step.results)) throw_damaged("a result has too few or too many checksums");
     } else if (reader.kind == record::failed) {
       take_step(data).has_failed = true;
+    } else if (reader.kind == record::body) {
+      take_body(data);
+    } else if (reader.kind == record::end_bodies) {
+      RecordedStep& node = take_conditional(data);
+      node.end = to_.steps.size();
+      if (node.captured.size() != node.bodies && node.bodies != 1 && !node.has_failed)
+        throw_damaged("a conditional node has too few bodies");
+      conditionals_.pop_back();
     } else if (reader.kind == record::device) {
       to_.devices.emplace_back(reader.name);
     } else if (reader.kind == record::stream) {
@@ -130,6 +153,26 @@ class Recording::Reader {
     return to_.steps[number - 1];
   }
 
+  /// Returns the innermost open conditional node, which the record must name.
+  RecordedStep& take_conditional(NumberReader& data) {
+    if (const auto number = data.take<std::uint32_t>(); conditionals_.empty() || number != conditionals_.back() + 1)
+      throw_damaged("a body has no conditional node");
+    return to_.steps[conditionals_.back()];
+  }
+
+  void take_body(NumberReader& data) {
+    RecordedStep& node = take_conditional(data);
+    const auto stream = data.take<std::uint32_t>();
+    check_number("stream", stream, to_.streams.size());
+    if (node.captured.size() == node.bodies) throw_damaged("a conditional node has too many bodies");
+    for (const std::size_t outer : conditionals_) {
+      const RecordedStep& step = to_.steps[outer];
+      if (step.stream == stream || (&step != &node && !step.captured.empty() && step.captured.back().stream == stream))
+        throw_damaged("a body is captured on the stream of its outer capture");
+    }
+    node.captured.push_back({to_.steps.size(), stream});
+  }
+
   void check_number(const char* what, std::uint32_t number, std::size_t count) const {
     if (number >= count) throw_damaged(fmt::format("{} {} does not exist", what, number));
   }
@@ -144,23 +187,6 @@ class Recording::Reader {
       });
     }
     if (next != step.contents.size()) throw_damaged("contents are too long");
-  }
-
-  /// Refuses an address outside the recorded memory. Also collects the host memory that the replay needs.
-  void check(const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
-    if (may_be_null && address.memory == SavedAddress::null) return;
-    if (address.memory == recording::of_host) {
-      const std::uint64_t begin = address.offset;
-      if (begin == 0 || begin >> 57U != 0 || bytes > std::uint64_t{1} << 57U)
-        throw_damaged("an address of the host is invalid");
-      std::uintptr_t& memory_end = to_.host[begin];
-      memory_end = std::max(memory_end, begin + bytes);
-      return;
-    }
-    const std::uint64_t size = memory_in_use(address.memory).bytes;
-    for (auto& [stream, used] : captures_) used.insert(address.memory);
-    if (address.offset > size || bytes > size - address.offset)
-      throw_damaged(fmt::format("{} bytes from byte {} are not within a memory of {}", bytes, address.offset, size));
   }
 
   Memory& memory_in_use(std::uint32_t number) {
@@ -182,7 +208,7 @@ class Recording::Reader {
   void take_operation(NumberReader& data, std::string_view name) {
     const auto saved = data.take<recording::SavedOperation>();
     RecordedStep step;
-    step.what = data.take_enumerator(saved.kind, Kind::end_conditional, Kind::kernel);
+    step.kind = static_cast<OperationKind>(saved.kind);
     step.name = name;
     step.is_captured = saved.is_captured != 0;
     step.stream = saved.stream;
@@ -201,25 +227,27 @@ class Recording::Reader {
       if (step.stream == recording::none) throw_damaged("an operation has no stream");
     };
     const auto object = [&](const char* what, std::size_t count) { check_number(what, step.object, count); };
-    switch (step.what) {
-      case Kind::kernel:
-      case Kind::copy:
-      case Kind::fill:
-      case Kind::memory_operations:
+    switch (step.kind) {
+      case OperationKind::kernel:
+      case OperationKind::copy:
+      case OperationKind::fill:
+      case OperationKind::memory_operations: needs_stream(); return take_work(step, data);
+      case OperationKind::conditional:
         needs_stream();
-        step.kind = static_cast<SavedKind>(step.what);
-        return take_work(step, data);
-      case Kind::host_copy:
+        take_work(step, data);
+        conditionals_.push_back(to_.steps.size());
+        if (conditionals_.size() > detail::most_graph_nesting) throw_damaged("conditional nodes are nested too deeply");
+        return;
+      case OperationKind::host_copy:
         check_number("device", step.other, to_.devices.size());
-        step.kind = SavedKind::copy;
         take_work(step, data);
         if (step.items.count != 2 || part_of(to_.work.boxes, step.items)[0].height != 1 ||
             part_of(to_.work.boxes, step.items)[0].depth != 1)
           throw_damaged("a copy by the host must have exactly one range");
         return;
-      case Kind::allocate:
-      case Kind::global: {
-        const bool is_global = step.what == Kind::global;
+      case OperationKind::allocate:
+      case OperationKind::module_global: {
+        const bool is_global = step.kind == OperationKind::module_global;
         object(is_global ? "module" : "device", is_global ? to_.modules.size() : to_.devices.size());
         const auto saved = data.take<detail::SavedMemory>();
         if (saved.bytes == 0 || saved.bytes > detail::most_bytes) throw_damaged("memory has an invalid size");
@@ -231,64 +259,68 @@ class Recording::Reader {
         if (step.is_captured) graph_memory_.insert(step.made);
         return;
       }
-      case Kind::free: memory_in_use(step.object).is_freed = true; return;
-      case Kind::host_access: {
+      case OperationKind::free: memory_in_use(step.object).is_freed = true; return;
+      case OperationKind::host_access: {
         step.results = take_ranges(data, 1);
         if (step.results[0].first.memory == recording::of_host)
           throw_damaged("an access by the host is to memory that was not allocated");
         return;
       }
-      case Kind::host_function: return needs_stream();
-      case Kind::record:
-      case Kind::wait_event: needs_stream(); return object("event", to_.events.size());
-      case Kind::wait_stream: needs_stream(); return object("stream", to_.streams.size());
-      case Kind::synchronize:
+      case OperationKind::host_function:
+        if (step.stream != recording::none) return;
+        if (step.object == 0 || step.object > to_.steps.size() || !is_launched_function(to_.steps[step.object - 1]))
+          throw_damaged("an operation that has run is not a host function");
+        return;
+      case OperationKind::record:
+      case OperationKind::wait_event: needs_stream(); return object("event", to_.events.size());
+      case OperationKind::wait_stream: needs_stream(); return object("stream", to_.streams.size());
+      case OperationKind::synchronize:
         if (step.stream != recording::none) return;
         if (step.object != recording::none) return object("event", to_.events.size());
         return check_number("device", step.other, to_.devices.size());
-      case Kind::begin_capture:
+      case OperationKind::begin_capture:
         needs_stream();
         if (step.object != recording::none) object("graph", graphs_.size());
         captures_[step.stream] = step.object != recording::none ? graphs_[step.object] : MemoryNumbers();
         return;
-      case Kind::end_capture: {
+      case OperationKind::end_capture: {
         needs_stream();
         const auto capture = captures_.extract(step.stream);
         step.made = static_cast<std::uint32_t>(graphs_.size());
         if (step.other == 1) graphs_.push_back(capture ? capture.mapped() : MemoryNumbers());
         return;
       }
-      case Kind::dependencies:
+      case OperationKind::capture_dependencies:
         needs_stream();
         while (!data.at_end()) {
-          const auto node = data.take<std::uint32_t>();
-          if (node == 0 || node > to_.steps.size()) throw_damaged(fmt::format("operation {} does not exist", node));
-          if (to_.steps[node - 1].stream == recording::none) throw_damaged(fmt::format("operation {} is not a node", node));
-          step.nodes.push_back(node);
-          to_.wanted_nodes.insert(node);
+          RecordedStep& node = take_step(data);
+          const auto number = static_cast<std::uint32_t>(&node - to_.steps.data() + 1);
+          if (node.stream == recording::none) throw_damaged(fmt::format("operation {} is not a node", number));
+          node.is_awaited = true;
+          step.nodes.push_back(number);
         }
         return;
-      case Kind::child_graph:
+      case OperationKind::child_graph:
         needs_stream();
         object("graph", graphs_.size());
         for (auto& [stream, used] : captures_) used.insert(graphs_[step.object].begin(), graphs_[step.object].end());
         return;
-      case Kind::clone:
+      case OperationKind::clone_graph:
         object("graph", graphs_.size());
         step.made = static_cast<std::uint32_t>(graphs_.size());
         graphs_.push_back(MemoryNumbers(graphs_[step.object]));
         return;
-      case Kind::instantiate:
+      case OperationKind::instantiate:
         object("graph", graphs_.size());
         step.made = static_cast<std::uint32_t>(execs_.size());
         execs_.push_back(graphs_[step.object]);
         return;
-      case Kind::update:
+      case OperationKind::update_graph:
         object("executable graph", execs_.size());
         check_number("graph", step.other, graphs_.size());
         execs_[step.object].insert(graphs_[step.other].begin(), graphs_[step.other].end());
         return;
-      case Kind::launch_graph:
+      case OperationKind::launch_graph:
         needs_stream();
         object("executable graph", execs_.size());
         for (const std::uint32_t used : execs_[step.object]) {
@@ -296,52 +328,20 @@ class Recording::Reader {
           kept.is_kept |= kept.is_freed && !graph_memory_.contains(used);
         }
         return;
-      case Kind::peer_access:
+      case OperationKind::enable_peer_access:
         object("device", to_.devices.size());
         return check_number("device", step.other, to_.devices.size());
-      case Kind::ran:
-        if (step.object == 0 || step.object > to_.steps.size() || to_.steps[step.object - 1].what != Kind::host_function)
-          throw_damaged("an operation that has run is not a host function");
-        return;
-      case Kind::conditional:
-        needs_stream();
-        step.conditional = data.take<recording::SavedConditional>();
-        detail::check_bodies(data.take_enumerator(step.conditional.kind, ConditionalKind::switch_case),
-                             step.conditional.bodies, data);
-        check(step.conditional.condition, 4, false);
-        conditionals_.push_back(to_.steps.size());
-        if (conditionals_.size() > detail::most_graph_nesting) throw_damaged("conditional nodes are nested too deeply");
-        return;
-      case Kind::body:
-      case Kind::end_conditional: {
-        if (conditionals_.empty() || step.object != conditionals_.back() + 1)
-          throw_damaged("a body has no conditional node");
-        RecordedStep& node = to_.steps[conditionals_.back()];
-        if (step.what == Kind::body) {
-          needs_stream();
-          if (node.bodies.size() == node.conditional.bodies) throw_damaged("a conditional node has too many bodies");
-          for (const std::size_t outer : conditionals_) {
-            const auto& bodies = to_.steps[outer].bodies;
-            if (to_.steps[outer].stream == step.stream ||
-                (outer != conditionals_.back() && !bodies.empty() && to_.steps[bodies.back()].stream == step.stream))
-              throw_damaged("a body is captured on the stream of its outer capture");
-          }
-          return node.bodies.push_back(to_.steps.size());
-        }
-        node.end = to_.steps.size();
-        if (node.bodies.size() != node.conditional.bodies && node.conditional.bodies != 1 && !node.has_failed)
-          throw_damaged("a conditional node has too few bodies");
-        return conditionals_.pop_back();
-      }
+      default: throw_damaged(fmt::format("an operation has the kind {}", static_cast<int>(step.kind)));
     }
   }
 
+  static bool is_launched_function(const RecordedStep& step) noexcept {
+    return step.kind == OperationKind::host_function && step.stream != recording::none;
+  }
+
   void take_work(RecordedStep& step, NumberReader& data) {
-    const auto check_memory = [this](const SavedAddress& address, std::uint64_t bytes, bool may_be_null) {
-      check(address, bytes, may_be_null);
-    };
-    detail::WorkReader(to_.work, check_memory).take(step, data, to_.kernels.size());
-    if (step.what == Kind::kernel) {
+    detail::WorkReader(to_.work, *this).take(step, data, to_.kernels.size());
+    if (step.kind == OperationKind::kernel) {
       for (std::uint32_t left = data.take_count(sizeof(recording::SavedAccess)); left > 0; --left) {
         const auto& access = step.accesses.emplace_back(data.take<recording::SavedAccess>());
         std::uint64_t rows = 0;
@@ -352,7 +352,7 @@ class Recording::Reader {
         check(access.first, rows + access.bytes, false);
       }
     }
-    if (step.what != Kind::memory_operations) return;
+    if (step.kind != OperationKind::memory_operations) return;
     for (const detail::SavedMemoryOperation& one : part_of(to_.work.memory_operations, step.items)) {
       const auto kind = static_cast<MemoryOperation::Kind>(one.kind);
       if (kind == MemoryOperation::Kind::write_32 || kind == MemoryOperation::Kind::write_64)

@@ -37,7 +37,6 @@ namespace {
 
 using detail::SavedAddress;
 using detail::SavedMemoryOperation;
-using recording::Kind;
 using recording::none;
 using recording::SavedRange;
 
@@ -73,12 +72,12 @@ class RecordingReplay {
     memory_.resize(recording.memory.size());
     streams_.resize(recording.streams.size());
     events_.resize(recording.events.size());
-    nodes_.resize(recording.wanted_nodes.empty() ? 0 : recording.steps.size());
+    nodes_.resize(recording.steps.size());
     results_.resize(recording.steps.size());
   }
 
   int run() {
-    submitter_.emplace(recording_.work, kernels_, at_);
+    submitter_.emplace(recording_.work, kernels_, *this);
     std::string failure;
     try {
       make(0, recording_.steps.size());
@@ -100,6 +99,18 @@ class RecordingReplay {
     return tell(made_, failure);
   }
 
+  void* at(const SavedAddress& address) const {
+    if (address.memory == SavedAddress::null) return nullptr;
+    if (address.memory == recording::of_host) {
+      const auto& [begin, memory] = *std::prev(host_.upper_bound(address.offset));
+      return static_cast<std::byte*>(memory.owner->data()) + (address.offset - begin);
+    }
+    void* const data = memory_[address.memory].data;
+    if (data == nullptr)
+      throw_damaged(fmt::format("memory {} is used before its allocation or after its free", address.memory));
+    return static_cast<std::byte*>(data) + address.offset;
+  }
+
  private:
   struct HostMemory {
     std::uintptr_t end = 0;
@@ -109,14 +120,11 @@ class RecordingReplay {
     AllocationPtr owner;
     void* data = nullptr;
   };
-  struct At {
-    const RecordingReplay& replay;
-    void* operator()(const SavedAddress& address) const { return replay.at(address); }
-  };
 
   std::string what_of(const RecordedStep& step) const {
-    if (step.what == Kind::kernel) return fmt::format("kernel '{}'", detail::escaped(recording_.kernels[step.kernel].name));
-    if (step.what == Kind::host_function)
+    if (step.kind == OperationKind::kernel)
+      return fmt::format("kernel '{}'", detail::escaped(recording_.kernels[step.kernel].name));
+    if (step.kind == OperationKind::host_function)
       return step.name.empty() ? "host function" : fmt::format("host function '{}'", detail::escaped(step.name));
     return detail::escaped(step.name);
   }
@@ -161,25 +169,13 @@ class RecordingReplay {
     throw Error(Errc::invalid_image, "weir replay", file_, "it is damaged: " + flaw);
   }
 
-  void* at(const SavedAddress& address) const {
-    if (address.memory == SavedAddress::null) return nullptr;
-    if (address.memory == recording::of_host) {
-      const auto& [begin, memory] = *std::prev(host_.upper_bound(address.offset));
-      return static_cast<std::byte*>(memory.owner->data()) + (address.offset - begin);
-    }
-    void* const data = memory_[address.memory].data;
-    if (data == nullptr)
-      throw_damaged(fmt::format("memory {} is used before its allocation or after its free", address.memory));
-    return static_cast<std::byte*>(data) + address.offset;
-  }
-
   // --- Operations -----------------------------------------------------------------------------------------------------
 
   void make(std::size_t first, std::size_t end) {
     for (made_ = first; made_ < end; ++made_) {
       const RecordedStep& step = recording_.steps[made_];
       if (step.has_failed) {  // the operation was refused in the recording
-        made_ = std::max(made_, step.end);
+        made_ = std::max(made_ + 1, step.end) - 1;
         continue;
       }
       const auto number = static_cast<std::uint32_t>(made_ + 1);
@@ -196,8 +192,8 @@ class RecordingReplay {
     };
     if (!step.reads.empty()) on_stream([this, &step, to = memory_of(step.reads)] { restore(step, to); });
     submit(step, number, stream);
-    if (recording_.wanted_nodes.contains(number)) nodes_[number - 1] = stream->last_captured_node();
-    if (!step.results.empty() && step.what != Kind::host_access) {
+    if (step.is_awaited) nodes_[number - 1] = stream->last_captured_node();
+    if (!step.results.empty() && step.kind != OperationKind::host_access) {
       results_[number - 1].resize(step.checks.size());
       if (!step.checks.empty())
         on_stream([this, &step, number, from = memory_of(step.results)] { check(step, from, results_[number - 1]); });
@@ -205,52 +201,49 @@ class RecordingReplay {
   }
 
   void submit(const RecordedStep& step, std::uint32_t number, Stream* stream) {
-    switch (step.what) {
-      case Kind::kernel: declare(step); return submitter_->submit(step, *stream);
-      case Kind::copy:
-      case Kind::fill: return submitter_->submit(step, *stream);
-      case Kind::memory_operations: free_waits(step, *stream); return submitter_->submit(step, *stream);
-      case Kind::host_copy: return copy(step);
-      case Kind::conditional: return capture_bodies(step, *stream);
-      case Kind::body:
-      case Kind::end_conditional: return;
-      case Kind::host_function: {
+    switch (step.kind) {
+      case OperationKind::kernel: declare(step); return submitter_->submit(step, *stream);
+      case OperationKind::copy:
+      case OperationKind::fill: return submitter_->submit(step, *stream);
+      case OperationKind::memory_operations: free_waits(step, *stream); return submitter_->submit(step, *stream);
+      case OperationKind::host_copy: return copy(step);
+      case OperationKind::conditional: return capture_bodies(step, *stream);
+      case OperationKind::host_function:
+        if (stream == nullptr) return wait_for_run(step.object);
         return stream->launch_host_function([&runs = runs_[number]] { ++runs; }, {.name = step.name});
-      }
-      case Kind::ran: return wait_for_run(step.object);
-      case Kind::allocate: return allocate(step, stream);
-      case Kind::global: {
+      case OperationKind::allocate: return allocate(step, stream);
+      case OperationKind::module_global: {
         const Span<std::byte> variable = modules_[step.object]->global(step.name);
         if (variable.size() < recording_.memory[step.made].bytes)
           throw_damaged("variable '" + step.name + "' is smaller than in the recording");
         memory_[step.made].data = variable.data();
         return;
       }
-      case Kind::free:
+      case OperationKind::free:
         if (!recording_.memory[step.object].is_kept) memory_[step.object] = {};
         return;
-      case Kind::child_graph: return stream->add_child_graph(there(graphs_, step.object, "graph"));
-      case Kind::record:
+      case OperationKind::child_graph: return stream->add_child_graph(there(graphs_, step.object, "graph"));
+      case OperationKind::record:
         return step.other == 1 ? stream->record_external(event_of(step.object)) : stream->record(event_of(step.object));
-      case Kind::wait_event:
+      case OperationKind::wait_event:
         return step.other == 1 ? stream->wait_external(event_of(step.object)) : stream->wait(event_of(step.object));
-      case Kind::wait_stream: return stream->wait(stream_of(step.object));
-      case Kind::synchronize:
+      case OperationKind::wait_stream: return stream->wait(stream_of(step.object));
+      case OperationKind::synchronize:
         if (stream != nullptr) return stream->synchronize();
         return step.object != none ? event_of(step.object).synchronize() : devices_[step.other]->synchronize();
-      case Kind::host_access: {
+      case OperationKind::host_access: {
         const SavedRange& range = step.results.front();
         if (const Memory& memory = memory_[range.first.memory]; memory.owner)
           detail::note_host_access(*memory.owner, at(range.first), range.bytes);
         return;
       }
-      case Kind::begin_capture:
+      case OperationKind::begin_capture:
         if (step.object != none) return stream->resume_capture(there(graphs_, step.object, "graph"), CaptureMode::relaxed);
         return stream->begin_capture(CaptureMode::relaxed);
-      case Kind::end_capture:
+      case OperationKind::end_capture:
         if (step.other == 1) return add(graphs_, step, stream->end_capture());
         return stream->discard_capture();
-      case Kind::dependencies: {
+      case OperationKind::capture_dependencies: {
         std::vector<GraphNode> nodes;
         for (const std::uint32_t each : step.nodes) {
           if (!nodes_[each - 1]) throw_damaged(fmt::format("operation {} is not a node", each));
@@ -258,14 +251,16 @@ class RecordingReplay {
         }
         return stream->set_capture_dependencies(nodes);
       }
-      case Kind::clone: return add(graphs_, step, there(graphs_, step.object, "graph").clone());
-      case Kind::instantiate: return add(execs_, step, there(graphs_, step.object, "graph").instantiate());
-      case Kind::update: return there(execs_, step.object, "executable graph").update(there(graphs_, step.other, "graph"));
-      case Kind::launch_graph: return there(execs_, step.object, "executable graph").launch(*stream);
-      case Kind::peer_access:
+      case OperationKind::clone_graph: return add(graphs_, step, there(graphs_, step.object, "graph").clone());
+      case OperationKind::instantiate: return add(execs_, step, there(graphs_, step.object, "graph").instantiate());
+      case OperationKind::update_graph:
+        return there(execs_, step.object, "executable graph").update(there(graphs_, step.other, "graph"));
+      case OperationKind::launch_graph: return there(execs_, step.object, "executable graph").launch(*stream);
+      case OperationKind::enable_peer_access:
         if (Device& device = *devices_[step.object]; device.can_access_peer(*devices_[step.other]))
           device.enable_peer_access(*devices_[step.other]);
         return;
+      default: return;  // the reader refuses other kinds
     }
   }
 
@@ -320,31 +315,23 @@ class RecordingReplay {
   }
 
   void capture_bodies(const RecordedStep& step, Stream& stream) {
+    const std::size_t node = made_;
     std::vector<UniqueFunction<void(Stream&)>> bodies;
-    for (std::size_t i = 0; i < step.bodies.size(); ++i) {
-      const std::size_t first = step.bodies[i], end = i + 1 < step.bodies.size() ? step.bodies[i + 1] : step.end;
-      bodies.emplace_back([this, first, end, number = recording_.steps[first].stream](Stream& body) {
-        body_streams_[number] = &body;
-        make(first + 1, end);
-        body_streams_.erase(number);
+    for (std::size_t i = 0; i < step.captured.size(); ++i) {
+      const std::size_t end = i + 1 < step.captured.size() ? step.captured[i + 1].first : step.end;
+      bodies.emplace_back([this, node, saved = step.captured[i], end](Stream& body) {
+        body_streams_[saved.stream] = &body;
+        make(saved.first, end);
+        body_streams_.erase(saved.stream);
+        made_ = node;
       });
     }
     if (bodies.empty()) bodies.emplace_back([](Stream&) {});
-    const auto* const condition = static_cast<const std::uint32_t*>(at(step.conditional.condition));
     // First make the operations that other threads submitted in between.
-    make(made_ + 1, step.bodies.empty() ? step.end : step.bodies.front());
-    switch (static_cast<ConditionalKind>(step.conditional.kind)) {
-      case ConditionalKind::switch_case: stream.capture_switch(condition, bodies); break;
-      case ConditionalKind::while_nonzero: stream.capture_while(condition, std::move(bodies.front())); break;
-      case ConditionalKind::if_nonzero:
-        if (bodies.size() == 1) {
-          stream.capture_if(condition, std::move(bodies.front()));
-        } else {
-          stream.capture_if(condition, std::move(bodies[0]), std::move(bodies[1]));
-        }
-        break;
-    }
-    made_ = step.end;
+    make(node + 1, step.captured.empty() ? step.end : step.captured.front().first);
+    made_ = node;
+    submitter_->capture(step, stream, bodies);
+    made_ = step.end - 1;
   }
 
   void copy(const RecordedStep& step) {
@@ -487,8 +474,7 @@ class RecordingReplay {
   std::map<std::uint32_t, Stream*> body_streams_;  // streams of bodies that are being captured
   std::size_t made_ = 0;                           // index of the current operation
   bool is_lack_ = false;                           // whether an error means that this device or file cannot be used
-  const At at_{*this};
-  std::optional<detail::WorkSubmitter<At>> submitter_;
+  std::optional<detail::WorkSubmitter<RecordingReplay>> submitter_;
 };
 
 }  // namespace
