@@ -60,7 +60,7 @@ struct Session {
   std::deque<Frame> unsent;
   std::size_t unsent_bytes = 0, waiting = 0;
   int rank = -1;
-  bool is_over = false;
+  bool is_over = false, takes_no_more = false;
 };
 using SessionPtr = std::shared_ptr<Session>;
 
@@ -227,7 +227,7 @@ void Server::State::read_frame(const SessionPtr& s) {
 }
 
 void Server::State::send(const SessionPtr& s, Frame frame) {
-  if (s->is_over) return;
+  if (s->is_over || s->takes_no_more) return;
   s->unsent_bytes += frame->size();
   if (s->unsent_bytes > max_unsent) return over(s, "does not read the store's messages");
   s->unsent.push_back(std::move(frame));
@@ -236,7 +236,10 @@ void Server::State::send(const SessionPtr& s, Frame frame) {
 
 void Server::State::write(const SessionPtr& s) {
   asio::async_write(s->socket, asio::buffer(*s->unsent.front()), [this, s](const std::error_code& error, std::size_t) {
-    if (error) return over(s, death(error));
+    if (error) {  // what the client has sent before, perhaps a goodbye, is still read
+      s->takes_no_more = true;
+      return;
+    }
     ++frames_sent;
     s->unsent_bytes -= s->unsent.front()->size();
     s->unsent.pop_front();

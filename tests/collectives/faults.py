@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the table of faults in docs/collectives-cluster.md: faults.py BUILD [--rccl FAKE_LIBRARY HIP_RUNTIME CPU_CUDA_FOLDER].
+"""Makes the table of faults in docs/collectives-cluster.md:
+faults.py BUILD [--rccl FAKE_LIBRARY HIP_RUNTIME CPU_CUDA_FOLDER] [--starts RANKS TIMES].
 
 Starts jobs of BUILD/bin/weir_job by mpirun of Open MPI and MPICH, and with --rccl by torchrun's variables with the tests'
 stand-in for RCCL; in each, one rank meets with a fault. Prints what the surviving ranks say, and after how long. A stand-in
@@ -43,17 +44,17 @@ def run(commands, environments, seconds=60):
 class OpenMpi:
     name = "MPI (Open MPI)"
 
-    def start(self, job, steps, ranks=RANKS, environment=None):
+    def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
         launcher = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-np", str(ranks)]
-        return run([launcher + [job, "host", str(TIMEOUT)] + steps], [environment or {}])
+        return run([launcher + [job, "host", str(timeout)] + steps], [{}], 60 + timeout / 1000)
 
 
 class Mpich:
     name = "MPI (MPICH)"
 
-    def start(self, job, steps, ranks=RANKS, environment=None):
+    def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
         launcher = ["mpiexec.mpich", "-disable-auto-cleanup", "-np", str(ranks)]
-        return run([launcher + [job, "host", str(TIMEOUT)] + steps], [environment or {}])
+        return run([launcher + [job, "host", str(timeout)] + steps], [{}], 60 + timeout / 1000)
 
 
 class Rccl:
@@ -68,17 +69,16 @@ class Rccl:
             "FAKE_NCCL": "alone hang=1",
             "TORCHELASTIC_RESTART_COUNT": "0",
             "MASTER_ADDR": "localhost",
-            "WORLD_SIZE": str(RANKS),
             "TORCHELASTIC_RUN_ID": "faults",
         }
 
-    def start(self, job, steps, ranks=RANKS, environment=None):
+    def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
         port = str(free_port())
         ready = [
-            {**self.environment, "RANK": str(r), "LOCAL_RANK": str(r), "MASTER_PORT": port, **(environment or {})}
+            {**self.environment, "RANK": str(r), "LOCAL_RANK": str(r), "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
             for r in range(ranks)
         ]
-        return run([[job, "hip", str(TIMEOUT)] + steps] * ranks, ready)
+        return run([[job, "hip", str(timeout)] + steps] * ranks, ready, 60 + timeout / 1000)
 
 
 # What happens, the steps, and the ms from the beginning of the last step to the fault; whether a stand-in can show it.
@@ -93,6 +93,18 @@ CASES = [
 ]
 
 
+def count_starts(engine, job, ranks, times):
+    """Starts that many ranks over and over; returns how often all came and were right, and the seconds of each start."""
+    steps = ["make"] if isinstance(engine, Rccl) else ["make", "all_reduce"]
+    good, seconds = 0, []
+    for _ in range(times):
+        begin = time.time()
+        output = engine.start(job, steps, ranks, 120000)
+        seconds.append(time.time() - begin)
+        good += output.count(steps[-1] + " [") == output.count(": ok") / len(steps) == ranks
+    return good, seconds
+
+
 def cut_cable(job, rccl):
     """Two ranks without a timeout in network namespaces, whose connection is cut after 3 s: what they say."""
     names = [f"weir{os.getpid()}{side}" for side in "ab"]
@@ -100,7 +112,8 @@ def cut_cable(job, rccl):
     try:
         for name in names:
             subprocess.run(["ip", "netns", "add", name], check=True)
-        subprocess.run(["ip", "link", "add", "cable", "netns", names[0], "type", "veth", "peer", "cable", "netns", names[1]], check=True)
+        cable = ["cable", "netns", names[0], "type", "veth", "peer", "cable", "netns", names[1]]
+        subprocess.run(["ip", "link", "add", *cable], check=True)
         for i in (0, 1):
             inside(i, "addr", "add", f"10.77.0.{i + 1}/24", "dev", "cable")
             inside(i, "link", "set", "cable", "up")
@@ -144,10 +157,20 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--rccl", nargs=3)
     parser.add_argument("--only", help="a part of a fault's name")
+    parser.add_argument("--starts", nargs=2, type=int, metavar=("RANKS", "TIMES"), help="start jobs without faults instead")
     options = parser.parse_args()
     job = os.path.join(os.path.abspath(options.build), "bin/weir_job")
     engines = [OpenMpi(), Mpich()] + ([Rccl(*options.rccl)] if options.rccl else [])
-    print(f"| fault | engine | what the surviving ranks say | after, ms |\n|---|---|---|---|")
+    if options.starts:
+        bad = 0
+        for engine in engines:
+            good, seconds = count_starts(engine, job, *options.starts)
+            bad += options.starts[1] - good
+            seconds.sort()
+            print(f"{engine.name}: {good} of {options.starts[1]} starts of {options.starts[0]} ranks were right, in "
+                  f"{seconds[len(seconds) // 2]:.1f} s (median; {seconds[0]:.1f} to {seconds[-1]:.1f})", flush=True)
+        return 1 if bad else 0
+    print("| fault | engine | what the surviving ranks say | after, ms |\n|---|---|---|---|")
     hangs = False
     for name, steps, delay, for_stand_in in CASES:
         if options.only and options.only not in name:
@@ -161,13 +184,15 @@ def main():
                 times = [ms - delay for _, ms in ranks if ms is not None]
                 who = ", ".join(str(r) for r, _ in ranks)
                 span = f"{min(times)} to {max(times)}" if times else "–"
-                print(f"| {name} | {engine.name} | ranks {who}: {text}{' **HANGS**' if 'HANGS' in output else ''} | {span} |")
+                hang = " **HANGS**" if "HANGS" in output else ""
+                print(f"| {name} | {engine.name} | ranks {who}: {text}{hang} | {span} |")
             sys.stdout.flush()
     if options.rccl and (not options.only or options.only in "the cable"):
         output, after = cut_cable(job, engines[-1])
         for text, ranks in sentences(output, [0, 1], "all_reduce").items():
             who = ", ".join(str(r) for r, _ in ranks)
-            print(f"| the cable between ranks 0 and 1 is cut, no timeout | {engines[-1].name} | ranks {who}: {text} | at most {after} |")
+            fault = "the cable between ranks 0 and 1 is cut, no timeout"
+            print(f"| {fault} | {engines[-1].name} | ranks {who}: {text} | at most {after} |")
     return 1 if hangs else 0
 
 
