@@ -214,6 +214,19 @@ TEST_CASE("shared variables of a kernel that are too large together are refused 
   CHECK(has(error.what(), "the __shared__ variables of 'k(int*)' have 232452 bytes, but a block has at most 232448"));
 }
 
+TEST_CASE("shared variables that are too large together are refused on fibers, if there is one kernel") {
+  const auto kernel = [](std::size_t bytes) {
+    return fmt::format("__device__ int f(int* x) {{ __shared__ int s[30000]; s[*x] = 1; __syncthreads(); return s[7]; }}"
+                       "__global__ void k(int* x) {{ __shared__ int s[{}]; s[*x] = *x; __syncthreads(); *x = f(x) + s[7]; }}",
+                       bytes / 4);
+  };
+  const Variable tier("WEIR_HOST_TIER", "fibers");
+  const std::size_t rest = host().properties().shared_memory_per_block_optin - 120000;
+  CHECK_NOTHROW(host().compile(kernel(rest)));
+  CHECK(has(compile_error(kernel(rest + 4).c_str()).what(), "have 232452 bytes, but a block has at most 232448"));
+  CHECK_NOTHROW(host().compile(kernel(rest + 4) + "__global__ void l() {}"));
+}
+
 TEST_CASE("inline assembly is refused, and the error says whose it is") {
   const Error error =
       compile_error("extern \"C\" __global__ void k(int* x) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*x)); }");

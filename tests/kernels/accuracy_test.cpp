@@ -211,7 +211,9 @@ std::vector<NearZeros> read_second_table() {
     for (std::string cell; std::getline(words, cell, '|');) cells.push_back(cell);
     NearZeros row;
     std::string is_less, x;
-    if (cells.size() != 7 || !(std::istringstream(cells[2]) >> row.least >> is_less >> x >> is_less >> row.greatest)) continue;
+    if (cells.size() != 7) continue;
+    std::istringstream interval(cells[2]);
+    if (!(interval >> row.least >> is_less >> x >> is_less >> row.greatest)) continue;
     std::istringstream(cells[1]) >> row.name;
     for (const int type : {0, 1}) {
       std::istringstream cell(cells[type == 0 ? 4 : 6]);

@@ -448,7 +448,7 @@ class Compilation {
     if (remarks.find(" runs on fibers: ") != remarks.npos)
       remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
     if (!remarks.empty()) support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
-    return link(log);
+    return link(log, Tier::groups);
   } catch (const StepFailed& failure) {
     const std::string_view said = failure.what();
     // The pass adds up the variables of each kernel.
@@ -468,7 +468,7 @@ class Compilation {
       preprocessed_ = preprocess(compose_unit(source_, options_, warp_size_, Tier::fibers, front_end()));
     }
     log = readable(compile_object(mentions_volatile(preprocessed_) ? Tier::lockstep : Tier::fibers));
-    return link(log);
+    return link(log, Tier::fibers);
   }
 
   CompilableUnit completed(Tier tier) const try {
@@ -554,7 +554,7 @@ class Compilation {
                               variable.size));
   }
 
-  Image link(std::string& log) const {
+  Image link(std::string& log, Tier tier) const {
     std::vector<std::string> arguments = flags_after_preprocessing(flags_);
     // The compiler's library is linked into the module, so that its faults count as the kernel's.
     arguments.insert(arguments.end(),
@@ -562,10 +562,17 @@ class Compilation {
     if (!sanitize_) arguments.emplace_back("-Wl,-z,defs");
     const std::string made = result(object, {});
     std::vector<std::string> dynamic;
+    std::uint64_t together = 0;
     for (const ThreadVariable& variable : thread_variables(std::as_bytes(std::span(made)))) {
       if (!variable.defined) dynamic.push_back(variable.symbol);
       if (variable.size > most_shared_bytes) refuse_shared(variable);
+      // Variables of the prelude are 64 bytes and less.
+      if (variable.defined && variable.size > 64) together += variable.size;
     }
+    // The pass adds up the variables of each kernel. Without it, which kernel uses a variable is clear only if there is one.
+    if (tier == Tier::fibers && together > most_shared_bytes &&
+        read_file(folder_->path() + "/complete.ii").find("weir_entry_2") == std::string::npos)
+      refuse_shared(fmt::format("the __shared__ variables of the kernel have {} bytes", together));
     if (!dynamic.empty()) {
       write_file(folder_->path() + "/dynamic.s", define_dynamic_memory(dynamic));
       arguments.push_back(own("dynamic.s"));
