@@ -95,13 +95,14 @@ CASES = [
 
 def count_starts(engine, job, ranks, times):
     """Starts that many ranks over and over; returns how often all came and were right, and the seconds of each start."""
-    steps = ["make"] if isinstance(engine, Rccl) else ["make", "all_reduce"]
+    # The stand-in's rank 0 does not wait for the others, so it would leave before they have read its id.
+    steps = ["make", "sleep=0:1500"] if isinstance(engine, Rccl) else ["make", "all_reduce"]
     good, seconds = 0, []
     for _ in range(times):
         begin = time.time()
         output = engine.start(job, steps, ranks, 120000)
         seconds.append(time.time() - begin)
-        good += output.count(steps[-1] + " [") == output.count(": ok") / len(steps) == ranks
+        good += output.count("make [") == output.count(": ok") / len(steps) == ranks
     return good, seconds
 
 
