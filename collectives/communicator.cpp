@@ -44,7 +44,7 @@ std::string_view to_string(Reduction reduction) noexcept {
 }
 
 std::string_view to_string(CommunicatorFeature feature) noexcept {
-  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "timeout", "one_sided"};
+  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "timeout", "split", "one_sided"};
   const auto i = static_cast<std::size_t>(feature);
   return i < std::size(names) ? names[i] : "unknown";
 }
@@ -322,6 +322,38 @@ void Communicator::throw_lengths(const char* operation, std::size_t received, st
                        receive_parts != 1 ? "received" : "sent", size_, receive_parts != 1 ? "sent" : "received");
   throw Error(Errc::length_mismatch, operation, describe(),
               fmt::format("{} elements are received, but {} are sent; {}", received, sent, rule));
+}
+
+// --- Splitting --------------------------------------------------------------------------------------------------------
+
+CommunicatorPtr Communicator::split(int color, int key) {
+  const CommunicatorSplit mine{this, color, key};
+  return split(std::span(&mine, 1)).front();
+}
+
+std::vector<CommunicatorPtr> Communicator::split(std::span<const CommunicatorSplit> ranks) {
+  const char* const operation = "Communicator::split";
+  detail::enter(operation);
+  const auto throw_error = [&](Errc code, const Communicator* communicator, std::string_view cause) {
+    throw Error(code, operation, communicator != nullptr ? communicator->describe() : "", cause);
+  };
+  if (ranks.empty()) throw_error(Errc::invalid_argument, nullptr, "the list of ranks is empty; pass at least one");
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Communicator* const rank = ranks[i].communicator;
+    if (rank == nullptr) throw_error(Errc::invalid_argument, nullptr, fmt::format("communicator {} is null", i));
+    const Communicator& first = *ranks[0].communicator;
+    const auto is_same = [&](const CommunicatorSplit& other) { return other.communicator->rank_ == rank->rank_; };
+    if (rank->library_ != first.library_ || rank->size_ != first.size_ ||
+        std::any_of(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i), is_same)) {
+      throw_error(Errc::invalid_argument, rank, "the list must contain different ranks of one communicator");
+    }
+    if (rank->impl().has_failed()) rank->impl().throw_failure(operation);
+    if (!rank->supports(CommunicatorFeature::split))
+      throw_error(Errc::unsupported, rank, rank->feature(CommunicatorFeature::split).reason);
+  }
+  if (open_group().depth != 0)
+    throw_error(Errc::unsupported, ranks[0].communicator, "a group cannot contain a split; call it before or after the group");
+  return ranks[0].communicator->impl().do_split(ranks);
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------

@@ -44,6 +44,18 @@ class LocalCommunicator final : public CommunicatorImpl {
     }
   }
 
+  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override {
+    const std::vector<LocalGroup::Part> parts = membership_->group->split(ranks);
+    if (parts.empty()) check();  // throws, because the group has failed
+    std::vector<CommunicatorPtr> all;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& [group, rank] = parts[i];
+      CommunicatorPtr& part = all.emplace_back();
+      if (group) part = make_ptr<LocalCommunicator>(ranks[i].communicator->device(), rank, group->size(), group);
+    }
+    return all;
+  }
+
   void do_check() override {
     if (membership_->group->has_failed()) fail(membership_->group->cause());
   }

@@ -51,6 +51,15 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (to != from) std::memmove(to, from, bytes);
 }
 
+// Returns the numbers of the ranks that have not called.
+std::string absent_from(const std::vector<std::optional<CommunicatorSplit>>& calls) {
+  std::string absent;
+  for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+    if (!calls[rank]) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", rank);
+  }
+  return absent;
+}
+
 template <class Loop>
 void start_thread(const char* purpose, Loop loop) {
   try {
@@ -311,6 +320,57 @@ void LocalGroup::add_job(std::vector<Waiting> calls) {
   Workers::instance().add(std::move(job));
 }
 
+// --- Splitting --------------------------------------------------------------------------------------------------------
+
+std::vector<LocalGroup::Part> LocalGroup::split(std::span<const CommunicatorSplit> ranks) {
+  std::unique_lock lock(mutex_);
+  if (!split_) split_ = std::make_shared<Split>(Split{std::vector<std::optional<CommunicatorSplit>>(collectives_.size()), {}});
+  const std::shared_ptr<Split> split = split_;
+  for (const CommunicatorSplit& rank : ranks) split->calls[static_cast<std::size_t>(rank.communicator->rank())] = rank;
+  if (std::all_of(split->calls.begin(), split->calls.end(), [](const auto& call) { return call.has_value(); })) {
+    split_.reset();
+    lock.unlock();  // new groups are made without the lock, because they lock the list of all groups
+    std::vector<Part> parts;
+    try {
+      parts = parts_of(*split);
+    } catch (const std::exception& error) {
+      fail(fmt::format("the parts of a split could not be made: {}", error.what()));
+      return {};
+    }
+    lock.lock();
+    split->parts = std::move(parts);
+    split_moved_.notify_all();
+  } else {
+    look_for_absent();
+    const auto is_over = [&] { return !split->parts.empty() || failed_.load(std::memory_order_relaxed); };
+    if (timeout_.count() == 0)
+      split_moved_.wait(lock, is_over);
+    else if (!split_moved_.wait_for(lock, timeout_, is_over))
+      fail_locked(fmt::format("split of rank {} has waited for {} ms for rank {}", ranks[0].communicator->rank(),
+                              timeout_.count(), absent_from(split->calls)));
+  }
+  std::vector<Part> mine;
+  for (const CommunicatorSplit& rank : ranks) {
+    if (!split->parts.empty()) mine.push_back(split->parts[static_cast<std::size_t>(rank.communicator->rank())]);
+  }
+  return mine;
+}
+
+std::vector<LocalGroup::Part> LocalGroup::parts_of(const Split& split) const {
+  std::map<int, std::vector<std::pair<int, int>>> members;  // by color: key and rank
+  for (std::size_t rank = 0; rank < split.calls.size(); ++rank) {
+    const CommunicatorSplit& call = *split.calls[rank];
+    if (call.color >= 0) members[call.color].emplace_back(call.key, static_cast<int>(rank));
+  }
+  std::vector<Part> parts(split.calls.size());
+  for (auto& [color, its] : members) {
+    std::sort(its.begin(), its.end());
+    const auto group = make_ptr<LocalGroup>(static_cast<int>(its.size()), timeout_);
+    for (std::size_t i = 0; i < its.size(); ++i) parts[static_cast<std::size_t>(its[i].second)] = {group, static_cast<int>(i)};
+  }
+  return parts;
+}
+
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
 void LocalGroup::let_go(std::span<const Waiting> calls, std::vector<StepEnd>& ends) noexcept {
@@ -336,6 +396,7 @@ void LocalGroup::fail_locked(const std::string& cause, std::vector<Waiting> call
   std::vector<StepEnd> ends;
   let_go(calls, ends);
   Workers::instance().add(ends);
+  split_moved_.notify_all();
 }
 
 void LocalGroup::fail(const std::string& cause) noexcept {
@@ -351,7 +412,10 @@ void LocalGroup::look_for_absent() {
                             describe(*queue.front().call), queue.front().arrival->rank, absent));
   };
   for (int rank = 0; rank < ranks_; ++rank) {
-    if (!collectives_[static_cast<std::size_t>(rank)].empty()) continue;
+    const auto i = static_cast<std::size_t>(rank);
+    if (split_ && has_left_[i] && !split_->calls[i])
+      fail_locked(fmt::format("split waits for rank {}, whose communicator was destroyed", rank));
+    if (!collectives_[i].empty()) continue;
     for (const auto& queue : collectives_) look(queue, rank);
   }
   for (const auto& [ranks, pair] : pairs_) {

@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -30,8 +32,16 @@ class LocalGroup final : public RefCounted {
   void arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept;
   /// Reports that `rank` makes no more calls. The group fails if another rank waits for this one. Any thread may call it.
   void leave(int rank) noexcept;
+  /// A rank's place behind a split. Null for a negative color.
+  struct Part {
+    Ptr<LocalGroup> group;
+    int rank = 0;
+  };
+  /// Waits until all ranks have called this, and returns the new places of `ranks`. If the group fails, returns fewer.
+  std::vector<Part> split(std::span<const CommunicatorSplit> ranks);
   /// Fails the group and ends all waits. If it has failed already, the first cause is kept. Any thread may call it.
   void fail(const std::string& cause) noexcept;
+  int size() const noexcept { return ranks_; }
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   std::string cause() const;
   /// If a stream waits for other ranks through this word, returns a description, such as "all_reduce of 4 float of rank 0
@@ -70,6 +80,12 @@ class LocalGroup final : public RefCounted {
   };
   using JobPtr = std::shared_ptr<Job>;
 
+  /// A split whose ranks have not all called.
+  struct Split {
+    std::vector<std::optional<CommunicatorSplit>> calls;  // by rank
+    std::vector<Part> parts;                              // by rank; empty before the end
+  };
+
   class All;
   std::string described_wait(const void* word) const;
   class Workers;
@@ -79,6 +95,7 @@ class LocalGroup final : public RefCounted {
   void match_pair(Pair& pair);
   void match_collectives();
   void add_job(std::vector<Waiting> calls);
+  std::vector<Part> parts_of(const Split& split) const;
   void look_for_absent();
   void fail_locked(const std::string& cause, std::vector<Waiting> calls = {}) noexcept;
   static void let_go(std::span<const Waiting> calls, std::vector<StepEnd>& ends) noexcept;
@@ -96,6 +113,8 @@ class LocalGroup final : public RefCounted {
   std::vector<std::deque<Waiting>> collectives_;  // by rank
   std::map<std::pair<int, int>, Pair> pairs_;     // by sender and receiver
   std::vector<bool> has_left_;                    // by rank
+  std::shared_ptr<Split> split_;                  // null: no rank has called `split`
+  std::condition_variable split_moved_;
 };
 
 }  // namespace weir::collectives

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <climits>
+#include <memory>
 #include <utility>
 
 #include "collectives/extent.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
+#include "weir/plugin/support.hpp"
 
 namespace weir::mpi {
 
@@ -108,6 +111,40 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
     shared_->staged.push_back(std::move(staged));
   }
   streams.go_on();
+}
+
+// --- Splitting --------------------------------------------------------------------------------------------------------
+
+// MPI_Comm_split has no timeout. So the ranks meet first, in a barrier that can be given up.
+std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks) {
+  const Library& library = shared_->library;
+  const Api& api = library.api();
+  const CommunicatorSplit& mine = ranks[0];  // each process has one rank
+  const auto check_call = [&](int result) {
+    if (result != 0) shared_->fail("MPI refused to split: " + library.native_error(result).message);
+    check();
+  };
+  Handle request = 0;
+  check_call(api.Ibarrier(shared_->comm, &request));
+  using Clock = std::chrono::steady_clock;
+  support::DeadlinePauses pauses(shared_->timeout.count() != 0 ? Clock::now() + shared_->timeout : Clock::time_point::max());
+  for (int have_met = 0; have_met == 0;) {
+    alignas(16) std::byte status[256];
+    check_call(api.Test(&request, &have_met, status));
+    if (have_met == 0 && !pauses.next())
+      shared_->fail(fmt::format("not all of the {} ranks have called split within {} ms", size(), shared_->timeout.count()));
+  }
+  constexpr int no_color = -32766;  // MPI_UNDEFINED, in Open MPI and MPICH
+  Handle comm = 0;
+  check_call(api.Comm_split(shared_->comm, mine.color < 0 ? no_color : mine.color, mine.key, &comm));
+  if (comm == api.null) return {nullptr};
+  int rank = 0, size = 0;
+  check_call(api.Comm_rank(comm, &rank));
+  check_call(api.Comm_size(comm, &size));
+  const auto shared = std::make_shared<Shared>(library, rank, size, shared_->timeout);
+  shared->comm = comm;
+  check_call(api.Comm_set_errhandler(comm, api.errors_return));
+  return {make_ptr<Communicator>(library, device(), shared)};
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ class Communicator final : public weir::CommunicatorImpl {
   void do_enqueue(std::span<const CollectiveCall> calls) override;
   void do_check() override;
   void do_abort() noexcept override;
+  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override;
   void do_watch(Stream&, void*) override {}  // not needed: the progress thread also sees captured operations
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <thread>
 #include <vector>
@@ -87,6 +88,10 @@ Communicator::Communicator(Library& library, Device& device, int rank, int ranks
       timeout_(timeout),
       scratch_(device.allocate_bytes(sizeof(int))),
       comm_(comm) {
+  if (api_.CommSplit == nullptr) {
+    set_feature(CommunicatorFeature::split, Support::absent,
+                "the library lacks ncclCommSplit, which NCCL has from 2.18 on: " + library_.label());
+  }
   if (timeout_.count() != 0) Watch::instance().add(*this, timeout_);
 }
 
@@ -138,9 +143,9 @@ int Communicator::enqueue_one(const CollectiveCall& c) {
   return success;
 }
 
-void Communicator::throw_result(int result, const CollectiveCall& call) {
+void Communicator::throw_result(int result, std::string_view name) {
   const NativeError native = library_.native_error(result, comm_);
-  const std::string operation = "Communicator::" + std::string(to_string(call.kind));
+  const std::string operation = "Communicator::" + std::string(name);
   if (result == invalid_argument || result == invalid_usage) {
     throw Error(Errc::backend_failure, operation, describe(),
                 "the library refused the call (for details set NCCL_DEBUG=WARN)", native);
@@ -202,10 +207,72 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
       if (result != success) break;
     }
   }
-  if (result != success) of(*refused).throw_result(result, *refused);
+  if (result != success) of(*refused).throw_result(result, to_string(refused->kind));
   for (const CollectiveCall& call : calls) {
     if (of(call).timeout_.count() != 0 && !call.capture) of(call).do_watch(*call.stream, call.native_stream);
   }
+}
+
+// --- Splitting --------------------------------------------------------------------------------------------------------
+
+std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks) {
+  const auto of = [](const CommunicatorSplit& rank) -> Communicator& {
+    return static_cast<Communicator&>(*rank.communicator);
+  };
+  const bool is_blocking = timeout_.count() == 0;
+  // A non-blocking library writes the handles in the background, perhaps after this function has given up; then they leak.
+  auto handles = std::make_unique<std::vector<CommHandle>>(ranks.size());
+  Communicator* refused = this;
+  int result = success;
+  {
+    std::vector<std::unique_lock<std::mutex>> locks;
+    for (const CommunicatorSplit& rank : ranks) {
+      if (!is_blocking) locks.emplace_back(of(rank).calls_);
+    }
+    result = api_.GroupStart();
+    for (std::size_t i = 0; i < ranks.size() && is_good(result); ++i) {
+      refused = &of(ranks[i]);
+      constexpr int no_color = -1;  // NCCL_SPLIT_NOCOLOR
+      const CommHandle comm = refused->comm_;
+      if (comm == nullptr) continue;  // it has failed in the meantime; reported below
+      result = api_.CommSplit(comm, std::max(ranks[i].color, no_color), ranks[i].key, &(*handles)[i], nullptr);
+    }
+    const int end = api_.GroupEnd();
+    if (is_good(result)) result = end;
+  }
+  const auto limit = Clock::now() + timeout_;
+  for (std::size_t i = 0; i < ranks.size() && is_good(result); ++i) {
+    Communicator& rank = of(ranks[i]);
+    refused = &rank;
+    if (!is_blocking) result = rank.settle_call();
+    if (rank.has_failed()) {
+      static_cast<void>(handles.release());
+      rank.check();  // throws
+    }
+    if (result != success || ranks[i].color < 0) continue;
+    const CommHandle made = std::atomic_ref((*handles)[i]).load(std::memory_order_acquire);
+    result = made == nullptr ? invalid_usage : is_blocking ? success : settle(api_, made, limit);
+  }
+  std::vector<CommunicatorPtr> parts;
+  for (std::size_t i = 0; i < ranks.size() && result == success; ++i) {
+    CommHandle& made = (*handles)[i];
+    CommunicatorPtr& part = parts.emplace_back();
+    if (made == nullptr) continue;
+    int rank = 0, size = 0;
+    result = api_.CommUserRank(made, &rank);
+    if (result == success) result = api_.CommCount(made, &size);
+    if (result == success) part = make_ptr<Communicator>(library_, of(ranks[i]).device(), rank, size, made, timeout_);
+    if (result == success) made = nullptr;  // the new communicator owns it now
+  }
+  if (result == success) return parts;
+  if (result == in_progress) {
+    static_cast<void>(handles.release());
+  } else {
+    for (const CommHandle made : *handles) {
+      if (made != nullptr) api_.CommAbort(made);
+    }
+  }
+  refused->throw_result(result, "split");
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------

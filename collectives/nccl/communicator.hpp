@@ -5,6 +5,8 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
+#include <string_view>
+#include <vector>
 
 #include "collectives/nccl/library.hpp"
 #include "weir/event.hpp"
@@ -33,6 +35,7 @@ class Communicator final : public weir::CommunicatorImpl {
   void do_enqueue(std::span<const CollectiveCall> calls) override;
   void do_check() override;
   void do_abort() noexcept override;
+  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override;
   void do_watch(Stream& stream, void* native_stream) override;
   void* do_native_handle() const noexcept override { return comm_; }
 
@@ -45,7 +48,7 @@ class Communicator final : public weir::CommunicatorImpl {
 
   int enqueue_one(const CollectiveCall& call);
   int settle_call();
-  [[noreturn]] void throw_result(int result, const CollectiveCall& call);
+  [[noreturn]] void throw_result(int result, std::string_view operation);
 
   Library& library_;
   const Api& api_;

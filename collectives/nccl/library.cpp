@@ -102,6 +102,9 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
 #define WEIR_NCCL_FIND(name, parameters) find(api_.name, "nccl" #name);
   WEIR_NCCL_FUNCTIONS(WEIR_NCCL_FIND)
 #undef WEIR_NCCL_FIND
+#define WEIR_NCCL_FIND_OPTIONAL(name, parameters) api_.name = library->find_as<decltype(api_.name)>("nccl" #name);
+  WEIR_NCCL_OPTIONAL_FUNCTIONS(WEIR_NCCL_FIND_OPTIONAL)
+#undef WEIR_NCCL_FIND_OPTIONAL
   find(api_.GetErrorString, "ncclGetErrorString");
   find(api_.GetLastError, "ncclGetLastError");
   if (!missing.empty()) {

@@ -61,7 +61,8 @@ enum class CommunicatorFeature : std::uint8_t {
   capture,    ///< operations on a capturing stream: each launch of the graph runs them
   avg,        ///< `Reduction::avg`
   bfloat16,   ///< reductions of `ElementType::bfloat16`
-  timeout,   ///< `CommunicatorOptions::timeout`
+  timeout,    ///< `CommunicatorOptions::timeout`
+  split,      ///< `Communicator::split`
   one_sided,  ///< accessing a peer's memory without a call by the peer (put, get): absent from every communicator
 };
 WEIR_API std::string_view to_string(CommunicatorFeature) noexcept;
@@ -122,6 +123,13 @@ struct MpiCommunicator {
     static_assert(std::is_trivially_copyable_v<Comm> && sizeof(Comm) <= sizeof(bits), "this is no MPI_Comm");
     std::memcpy(&bits, &communicator, sizeof(communicator));
   }
+};
+
+/// One rank's part in `Communicator::split`.
+struct CommunicatorSplit {
+  Communicator* communicator = nullptr;  ///< the rank of the communicator to split
+  int color = 0;                         ///< ranks of one color form a communicator; negative: in none
+  int key = 0;                           ///< orders the ranks of one color
 };
 
 /// The memory of a collective: the argument of the functions whose names end with `_raw`.
@@ -226,6 +234,16 @@ class WEIR_API Communicator : public RefCounted {
   /// times, so their lists may differ for a moment; then `rebuild` fails alike on all, and a second call has the same lists.
   /// Throws `unsupported` like `rebuild`. Any thread.
   std::vector<int> survivors() const;
+  /// Splits the ranks into new communicators: the ranks that pass the same `color` form one, ordered by `key`, and by their
+  /// rank here if the keys are equal. Returns null for a negative color, which takes part in none. All ranks must call this,
+  /// also those without a color. Blocks until they have called it, at most until the timeout, which the new communicators
+  /// have as well; then this communicator has failed. The operations of this communicator must be complete on all ranks
+  /// (`synchronize`), because NCCL and MPI may deadlock otherwise. The new communicators do not depend on this one. Throws
+  /// `unsupported` without feature `split`, and inside a `group`; `communicator_failed`. (ncclCommSplit, MPI_Comm_split)
+  CommunicatorPtr split(int color, int key);
+  /// The same for several ranks of this process, which one thread cannot split one after the other. The result has the order
+  /// of `ranks`. Throws `invalid_argument` if they are not different ranks of one communicator.
+  static std::vector<CommunicatorPtr> split(std::span<const CommunicatorSplit> ranks);
 
   // --- Properties -------------------------------------------------------------------------------------------------
 
@@ -435,7 +453,7 @@ class WEIR_API Communicator : public RefCounted {
   int rank_;
   int size_;
   std::string library_;
-  std::array<FeatureState, 4> features_;  // for all features but one_sided, which no communicator has
+  std::array<FeatureState, 5> features_;  // for all features but one_sided, which no communicator has
 };
 
 }  // namespace weir

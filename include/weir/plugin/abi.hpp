@@ -23,7 +23,7 @@ namespace weir {
 
 /// The revision of the plugin interface. Increment it when the meaning of a virtual function changes, because the
 /// fingerprint does not detect this. The library does not load a plugin of another revision.
-inline constexpr std::uint32_t plugin_revision = 14;
+inline constexpr std::uint32_t plugin_revision = 15;
 
 namespace detail {
 
