@@ -4,11 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <utility>
 
+#include "collectives/agreement.hpp"
 #include "collectives/extent.hpp"
+#include "collectives/flight_record.hpp"
+#include "collectives/operation.hpp"
 #include "collectives/peers.hpp"
+#include "core/base/no_destructor.hpp"
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/tools.hpp"
 #include "weir/backend.hpp"
@@ -65,7 +72,8 @@ const char* operation_name(Kind kind) noexcept {
   return names[static_cast<std::size_t>(kind)];
 }
 
-bool reduces(Kind kind) noexcept { return kind == Kind::all_reduce || kind == Kind::reduce || kind == Kind::reduce_scatter; }
+// WEIR_COMM_CHECK, which the first communicator reads.
+std::atomic<bool> checks_operations{false};
 
 bool has_peer(Kind kind) noexcept {
   return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::send || kind == Kind::receive;
@@ -112,6 +120,8 @@ OpenGroup& open_group() {
 }
 
 }  // namespace
+
+bool Communicator::is_grouping() noexcept { return open_group().depth != 0; }
 
 // --- Groups -----------------------------------------------------------------------------------------------------------
 
@@ -165,6 +175,23 @@ Communicator::Communicator(Device& device, int rank, int size, std::string libra
 
 Communicator::~Communicator() = default;
 
+CommunicatorImpl::CommunicatorImpl(Device& device, int rank, int size, std::string library,
+                                   std::chrono::milliseconds timeout)
+    : Communicator(device, rank, size, std::move(library)),
+      timeout_(timeout),
+      recorder_(std::make_shared<FlightRecorder>(size)) {
+  static const bool checks = support::environment_number("WEIR_COMM_CHECK", 0, 0, 1) != 0;
+  if (checks) checks_operations = true;
+  collectives::flight_folder();  // throws if the variable is wrong
+  // The name that all processes give the communicator, if they make their communicators in the same order.
+  static std::mutex mutex;
+  static detail::NoDestructor<std::map<std::pair<int, int>, int>> made;  // by size and rank
+  const std::lock_guard lock(mutex);
+  name_ = fmt::format("ranks{}-{}", size, ++(*made)[{size, rank}]);
+}
+
+CommunicatorImpl::~CommunicatorImpl() = default;
+
 CommunicatorImpl& Communicator::impl() noexcept { return static_cast<CommunicatorImpl&>(*this); }
 
 void* Communicator::native_handle() const noexcept { return static_cast<const CommunicatorImpl&>(*this).do_native_handle(); }
@@ -216,7 +243,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   if (has_peer(call.kind) && (call.peer < 0 || call.peer >= size_)) [[unlikely]] {
     throw_error(Errc::invalid_argument, fmt::format("rank {} does not exist; the ranks are 0 to {}", call.peer, size_ - 1));
   }
-  if (reduces(call.kind)) {
+  if (collectives::reduces(call)) {
     if (call.reduction > Reduction::avg) [[unlikely]] {
       throw_error(Errc::invalid_argument, "this value is not a reduction; use the enumerators");
     }
@@ -254,11 +281,14 @@ void Communicator::enqueue(const CollectiveCall& asked) {
 }
 
 // Passes calls of one library to that library, and reports them to tools.
-void Communicator::submit(std::span<const CollectiveCall> calls) {
+void Communicator::submit(std::span<CollectiveCall> calls) try {
   CommunicatorImpl& first = calls.front().communicator->impl();
-  if (!detail::is_watched()) [[likely]]
+  for (CollectiveCall& call : calls) call.communicator->impl().recorder_->add(call);
+  if (!(detail::is_watched() | checks_operations.load(std::memory_order_relaxed))) [[likely]]
     return first.do_enqueue(calls);
   detail::out_of_line([&] {
+    if (checks_operations.load(std::memory_order_relaxed)) CommunicatorImpl::compare(calls);
+    if (!detail::is_watched()) return first.do_enqueue(calls);
     const auto submit_from = [&](const auto& self, std::size_t i) -> void {
       if (i == calls.size()) return first.do_enqueue(calls);
       const CollectiveCall& call = calls[i];
@@ -270,6 +300,13 @@ void Communicator::submit(std::span<const CollectiveCall> calls) {
     };
     submit_from(submit_from, 0);
   });
+} catch (...) {
+  // A call that was refused does not count. One that has made the communicator fail is what the record is for.
+  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+    CommunicatorImpl& communicator = call->communicator->impl();
+    if (call->number != 0 && !communicator.has_failed()) communicator.recorder_->refuse(*call);
+  }
+  throw;
 }
 
 namespace {
@@ -324,36 +361,38 @@ void Communicator::throw_lengths(const char* operation, std::size_t received, st
               fmt::format("{} elements are received, but {} are sent; {}", received, sent, rule));
 }
 
-// --- Splitting --------------------------------------------------------------------------------------------------------
+// --- Comparing (WEIR_COMM_CHECK) --------------------------------------------------------------------------------------
 
-CommunicatorPtr Communicator::split(int color, int key) {
-  const CommunicatorSplit mine{this, color, key};
-  return split(std::span(&mine, 1)).front();
-}
-
-std::vector<CommunicatorPtr> Communicator::split(std::span<const CommunicatorSplit> ranks) {
-  const char* const operation = "Communicator::split";
-  detail::enter(operation);
-  const auto throw_error = [&](Errc code, const Communicator* communicator, std::string_view cause) {
-    throw Error(code, operation, communicator != nullptr ? communicator->describe() : "", cause);
-  };
-  if (ranks.empty()) throw_error(Errc::invalid_argument, nullptr, "the list of ranks is empty; pass at least one");
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    Communicator* const rank = ranks[i].communicator;
-    if (rank == nullptr) throw_error(Errc::invalid_argument, nullptr, fmt::format("communicator {} is null", i));
-    const Communicator& first = *ranks[0].communicator;
-    const auto is_same = [&](const CommunicatorSplit& other) { return other.communicator->rank_ == rank->rank_; };
-    if (rank->library_ != first.library_ || rank->size_ != first.size_ ||
-        std::any_of(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(i), is_same)) {
-      throw_error(Errc::invalid_argument, rank, "the list must contain different ranks of one communicator");
+// Waits until all ranks are about to enqueue the same operations. All calls of a group are published before the first is
+// compared, because the thread may call for several ranks.
+void CommunicatorImpl::compare(std::span<const CollectiveCall> calls) {
+  const auto of = [](const CollectiveCall& call) -> CommunicatorImpl& { return call.communicator->impl(); };
+  for (const CollectiveCall& call : calls) {
+    const CommunicatorImpl& communicator = of(call);
+    if (communicator.check_ && !call.capture) communicator.check_->publish(call);
+    if (communicator.check_ || communicator.size() == 1 || communicator.library().starts_with("host ")) continue;
+    static std::atomic<bool> has_warned{false};
+    if (!has_warned.exchange(true)) {
+      support::log(support::LogLevel::warn, "WEIR_COMM_CHECK does not compare the calls of " + communicator.describe() +
+                                                ", because its ranks are not connected beside the library; create it by "
+                                                "Communicator::from_environment");
     }
-    if (rank->impl().has_failed()) rank->impl().throw_failure(operation);
-    if (!rank->supports(CommunicatorFeature::split))
-      throw_error(Errc::unsupported, rank, rank->feature(CommunicatorFeature::split).reason);
   }
-  if (open_group().depth != 0)
-    throw_error(Errc::unsupported, ranks[0].communicator, "a group cannot contain a split; call it before or after the group");
-  return ranks[0].communicator->impl().do_split(ranks);
+  for (const CollectiveCall& call : calls) {
+    CommunicatorImpl& communicator = of(call);
+    if (!communicator.check_ || call.capture) continue;
+    const std::string difference =
+        communicator.check_->compare(call, communicator.timeout_, [&] { return communicator.has_failed(); });
+    if (!difference.empty()) {
+      if (!communicator.has_failed()) communicator.is_explained_ = true;
+      communicator.fail(difference);
+      communicator.check_->await_failures();
+    }
+    if (communicator.has_failed()) communicator.throw_failure(operation_name(call.kind));
+  }
+  for (const CollectiveCall& call : calls) {
+    if (of(call).check_) of(call).check_->forget_previous();
+  }
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
@@ -372,9 +411,64 @@ bool CommunicatorImpl::set_failure(std::string_view cause, NativeError native) n
 }
 
 void CommunicatorImpl::fail(std::string_view cause, NativeError native) noexcept {
-  if (!set_failure(cause, std::move(native))) return;
-  if (const auto others = peers()) others->announce(cause);
+  if (set_failure(cause, std::move(native))) end_failed(true, cause);
+}
+
+void CommunicatorImpl::fail_late(std::uint64_t number) noexcept try {
+  is_late_ = true;
+  std::string text = "the work of a stream";
+  for (const FlightRecorder::Entry& entry : recorder_->entries()) {
+    if (entry.call.number == number) text = collectives::describe(entry);
+  }
+  fail(fmt::format("{} has not ended within {} ms", text, timeout_.count()));
+} catch (...) {
+  fail("an operation has not ended within the timeout");
+}
+
+// Shows the other ranks what this rank has called, ends its waits, and writes its record.
+void CommunicatorImpl::end_failed(bool announces, std::string_view cause) noexcept {
+  if (const auto others = peers()) {
+    try {
+      collectives::publish_operations(*others, *recorder_, rank());
+    } catch (...) {  // the others then report that this rank does not answer
+    }
+    if (announces) others->announce(cause);
+  }
   do_abort();
+  try {
+    collectives::write_flight_record(flight_header(), *recorder_);
+  } catch (...) {  // out of memory
+  }
+}
+
+collectives::FlightHeader CommunicatorImpl::flight_header() const {
+  const std::lock_guard lock(failure_mutex_);
+  return {.communicator = name_, .rank = rank(), .ranks = size(), .library = library(), .device = device().describe(),
+          .failure = failure_};
+}
+
+std::string Communicator::flight_record() const {
+  const auto& impl = static_cast<const CommunicatorImpl&>(*this);
+  return collectives::flight_text(impl.flight_header(), *impl.recorder_);
+}
+
+// Returns what to add to the failure's text about the other ranks.
+std::string CommunicatorImpl::absent_ranks() {
+  if (is_explained_ || size() == 1) return "";
+  const auto others = peers();
+  if (!others && !is_late_) return "";
+  if (!others) {
+    return "; the ranks are not connected beside the library, so the one that did not come cannot be named: use "
+           "Communicator::from_environment, or set WEIR_FLIGHT_RECORD and compare the records with `weir flight`";
+  }
+  constexpr std::chrono::seconds most(2);
+  const std::lock_guard lock(naming_mutex_);
+  if (!absent_ranks_) {
+    absent_ranks_ = collectives::absent_ranks(*others, *recorder_, rank(), size(),
+                                              collectives::Peers::Clock::now() + most, !is_late_);
+    if (!absent_ranks_->empty()) absent_ranks_->insert(0, "; ");
+  }
+  return *absent_ranks_;
 }
 
 std::shared_ptr<collectives::Peers> CommunicatorImpl::peers() const {
@@ -387,8 +481,9 @@ void CommunicatorImpl::set_peers(std::shared_ptr<collectives::Peers> peers) {
     const std::lock_guard lock(failure_mutex_);
     peers_ = peers;
   }
+  if (checks_operations) check_ = std::make_shared<collectives::OperationCheck>(peers, rank(), size());
   peers->watch([this](const std::string& sentence) {
-    if (set_failure(sentence, {})) do_abort();
+    if (set_failure(sentence, {})) end_failed(false, sentence);
   });
 }
 
@@ -399,8 +494,10 @@ void CommunicatorImpl::dispose() noexcept {
 }
 
 void CommunicatorImpl::throw_failure(const char* operation) {
+  const std::string absent = absent_ranks();
   const std::lock_guard lock(failure_mutex_);
-  throw Error(Errc::communicator_failed, operation, describe(), failure_ + "; create a new communicator", failure_native_);
+  throw Error(Errc::communicator_failed, operation, describe(), failure_ + absent + "; create a new communicator",
+              failure_native_);
 }
 
 void Communicator::check() {
@@ -429,6 +526,7 @@ void Communicator::watch(StreamRef watched) {
 
 void Communicator::abort() {
   detail::enter("Communicator::abort");
+  if (!impl().has_failed()) impl().is_explained_ = true;
   impl().fail("Communicator::abort was called");
 }
 

@@ -15,6 +15,7 @@
 
 #include "collectives/libraries.hpp"
 #include "collectives/peers.hpp"
+#include "collectives/process_peers.hpp"
 #include "collectives/store/connection.hpp"
 #include "core/runtime/thread_state.hpp"
 #include "weir/backend.hpp"
@@ -132,8 +133,16 @@ std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const>
   if (library == "mpi") {
     throw Error(Errc::invalid_argument, operation, "library mpi", "with MPI each process has one rank; use from_mpi");
   }
-  return open_library(library, operation)
-      .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .timeout = options.timeout});
+  std::vector<CommunicatorPtr> all =
+      open_library(library, operation)
+          .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .timeout = options.timeout});
+  if (library == "host" || all.size() == 1) return all;  // the host's ranks see each other's calls anyway
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    names.push_back(fmt::format("rank {} ({})", rank, devices[rank]->describe()));
+  const auto peers = collectives::make_process_peers(std::move(names));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) static_cast<CommunicatorImpl&>(*all[rank]).set_peers(peers[rank]);
+  return all;
 }
 
 CommunicatorId Communicator::create_id(Device& device, const CommunicatorOptions& options) {
@@ -235,6 +244,7 @@ struct Position {
   int rank = 0, ranks = 1;
   const MpiCommunicator* mpi = nullptr;  // null: the library connects by id
   std::span<const int> members = {};     // of `mpi`
+  std::uint64_t epoch = 0;  ///< of the ranks' meeting
 };
 
 // Creates a communicator whose ranks have met.
@@ -272,7 +282,9 @@ CommunicatorPtr create_among(const char* operation, Device& device, const std::s
                                       .members = position.members,
                                       .timeout = options.timeout})
                              .front();
-  static_cast<CommunicatorImpl&>(*made).set_peers(peers);
+  auto& impl = static_cast<CommunicatorImpl&>(*made);
+  impl.set_name(fmt::format("epoch{}", position.epoch));
+  impl.set_peers(peers);
   return made;
 }
 
@@ -342,7 +354,11 @@ CommunicatorPtr Communicator::from_environment(Device& device, const Communicato
   std::vector<int> ranks(static_cast<std::size_t>(launch.ranks));
   std::iota(ranks.begin(), ranks.end(), 0);
   return create_among(operation, device, library,
-                      {.rank = launch.rank, .ranks = launch.ranks, .mpi = library == "mpi" ? &world : nullptr},
+                      {.rank = launch.rank,
+                       .ranks = launch.ranks,
+                       .mpi = library == "mpi" ? &world : nullptr,
+                       .members = {},
+                       .epoch = epoch},
                       all->group(ranks, fmt::format("{}", epoch)), options);
 }
 
@@ -380,7 +396,8 @@ CommunicatorPtr Communicator::rebuild(std::span<const int> members, const Commun
                       {.rank = static_cast<int>(own - members.begin()),
                        .ranks = static_cast<int>(members.size()),
                        .mpi = library == "mpi" ? &parent : nullptr,
-                       .members = members},
+                       .members = members,
+                       .epoch = epoch},
                       all->group(members, fmt::format("{}", epoch)), options);
 }
 

@@ -28,9 +28,11 @@ struct Membership {
 class LocalCommunicator final : public CommunicatorImpl {
  public:
   LocalCommunicator(Device& device, int rank, int ranks, Ptr<LocalGroup> group)
-      : CommunicatorImpl(device, rank, ranks, "host " WEIR_VERSION_STRING),
+      : CommunicatorImpl(device, rank, ranks, "host " WEIR_VERSION_STRING, group->timeout()),
         membership_(std::make_shared<Membership>(std::move(group), rank)),
         steps_(device) {
+    flight_recorder()->set_marks(true);
+    membership_->group->set_recorder(rank, flight_recorder());
     if (const std::string obstacle = capture_obstacle(device); !obstacle.empty()) {
       set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
     }
@@ -46,7 +48,10 @@ class LocalCommunicator final : public CommunicatorImpl {
 
   std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override {
     const std::vector<LocalGroup::Part> parts = membership_->group->split(ranks);
-    if (parts.empty()) check();  // throws, because the group has failed
+    if (parts.empty()) {  // the group has failed
+      do_check();
+      throw_failure("Communicator::split");
+    }
     std::vector<CommunicatorPtr> all;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [group, rank] = parts[i];

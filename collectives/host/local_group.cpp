@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "collectives/host/reduce.hpp"
+#include "collectives/operation.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/waits.hpp"
@@ -24,24 +25,11 @@ namespace {
 constexpr std::size_t tile_bytes = std::size_t{64} << 10U;  // the tiles of all ranks fit into the second-level cache
 constexpr int tiles_of_turn = 16;
 
-std::string describe(const CollectiveCall& call) {
-  if (call.kind == Kind::barrier) return "barrier";
-  std::string text = fmt::format("{} of {} {}", to_string(call.kind), call.count, to_string(call.type));
-  if (call.kind == Kind::all_reduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter) {
-    text += fmt::format(" by {}", to_string(call.reduction));
-  }
-  if (call.kind == Kind::broadcast || call.kind == Kind::reduce) text += fmt::format(" with root {}", call.peer);
-  return text;
-}
-
-bool is_paired(const CollectiveCall& call) { return call.kind == Kind::send || call.kind == Kind::receive; }
-
 bool is_same_operation(const CollectiveCall& a, const CollectiveCall& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == Kind::barrier) return true;
-  const bool rooted = a.kind == Kind::broadcast || a.kind == Kind::reduce;
-  const bool reduces = a.kind == Kind::all_reduce || a.kind == Kind::reduce || a.kind == Kind::reduce_scatter;
-  return a.type == b.type && a.count == b.count && (!rooted || a.peer == b.peer) && (!reduces || a.reduction == b.reduction);
+  return a.type == b.type && a.count == b.count && (!has_root(a) || a.peer == b.peer) &&
+         (!reduces(a) || a.reduction == b.reduction);
 }
 
 std::byte* at(void* address, std::size_t offset) { return static_cast<std::byte*>(address) + offset; }
@@ -213,6 +201,7 @@ class LocalGroup::All {
 LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds timeout)
     : ranks_(ranks),
       timeout_(timeout),
+      recorders_(static_cast<std::size_t>(ranks)),
       collectives_(static_cast<std::size_t>(ranks)),
       has_left_(static_cast<std::size_t>(ranks)) {
   All& all = All::instance();
@@ -246,6 +235,7 @@ void LocalGroup::arrive(int rank, std::span<const CollectiveCall> calls, StepEnd
   arrival->calls.assign(calls.begin(), calls.end());
   arrival->end = end;
   arrival->open = calls.size();
+  for (const CollectiveCall& call : calls) recorders_[static_cast<std::size_t>(rank)]->mark_started(call.number);
   match(rank, arrival);
   look_for_absent();
 }
@@ -324,7 +314,8 @@ void LocalGroup::add_job(std::vector<Waiting> calls) {
 
 std::vector<LocalGroup::Part> LocalGroup::split(std::span<const CommunicatorSplit> ranks) {
   std::unique_lock lock(mutex_);
-  if (!split_) split_ = std::make_shared<Split>(Split{std::vector<std::optional<CommunicatorSplit>>(collectives_.size()), {}});
+  if (!split_)
+    split_ = std::make_shared<Split>(Split{std::vector<std::optional<CommunicatorSplit>>(collectives_.size()), {}});
   const std::shared_ptr<Split> split = split_;
   for (const CommunicatorSplit& rank : ranks) split->calls[static_cast<std::size_t>(rank.communicator->rank())] = rank;
   if (std::all_of(split->calls.begin(), split->calls.end(), [](const auto& call) { return call.has_value(); })) {
@@ -366,7 +357,8 @@ std::vector<LocalGroup::Part> LocalGroup::parts_of(const Split& split) const {
   for (auto& [color, its] : members) {
     std::sort(its.begin(), its.end());
     const auto group = make_ptr<LocalGroup>(static_cast<int>(its.size()), timeout_);
-    for (std::size_t i = 0; i < its.size(); ++i) parts[static_cast<std::size_t>(its[i].second)] = {group, static_cast<int>(i)};
+    for (std::size_t i = 0; i < its.size(); ++i)
+      parts[static_cast<std::size_t>(its[i].second)] = {group, static_cast<int>(i)};
   }
   return parts;
 }
@@ -482,6 +474,8 @@ void LocalGroup::check_time() {
 
 void LocalGroup::finish(const Job& job, std::vector<StepEnd>& ends) noexcept {
   const std::lock_guard lock(mutex_);
+  for (const Waiting& waiting : job.calls)
+    recorders_[static_cast<std::size_t>(waiting.arrival->rank)]->mark_done(waiting.call->number);
   let_go(job.calls, ends);
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "collectives/host/steps.hpp"
-#include "weir/plugin/communicator.hpp"
+#include "weir/plugin/flight_recorder.hpp"
 
 /// Collectives for host devices of one process. The memory of all ranks is in this process, so when the last rank arrives,
 /// the process's worker threads can run the operation.
@@ -27,6 +27,10 @@ class LocalGroup final : public RefCounted {
   LocalGroup(int ranks, std::chrono::milliseconds timeout);
   ~LocalGroup() override;
 
+  /// Sets where the operations of `rank` are marked. Before its first one.
+  void set_recorder(int rank, std::shared_ptr<FlightRecorder> recorder) {
+    recorders_[static_cast<std::size_t>(rank)] = std::move(recorder);
+  }
   /// Reports that the stream of `rank` has reached these calls. Calls `end` when all of them are done or the group has
   /// failed. Called from a host function.
   void arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept;
@@ -42,6 +46,7 @@ class LocalGroup final : public RefCounted {
   /// Fails the group and ends all waits. If it has failed already, the first cause is kept. Any thread may call it.
   void fail(const std::string& cause) noexcept;
   int size() const noexcept { return ranks_; }
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   std::string cause() const;
   /// If a stream waits for other ranks through this word, returns a description, such as "all_reduce of 4 float of rank 0
@@ -106,6 +111,7 @@ class LocalGroup final : public RefCounted {
 
   const int ranks_;
   const std::chrono::milliseconds timeout_;
+  std::vector<std::shared_ptr<FlightRecorder>> recorders_;  // by rank
   std::atomic<bool> failed_{false};
 
   mutable std::mutex mutex_;  // guards the members below

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collectives/extent.hpp"
+#include "collectives/operation.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/support.hpp"
@@ -19,7 +20,7 @@ namespace weir::mpi {
 using Kind = CollectiveCall::Kind;
 
 Communicator::Communicator(const Library& library, Device& device, SharedPtr shared)
-    : weir::CommunicatorImpl(device, shared->rank, shared->size, library.label()),
+    : weir::CommunicatorImpl(device, shared->rank, shared->size, library.label(), shared->timeout),
       shared_(std::move(shared)),
       steps_(device),
       is_host_(device.backend().name() == "host"),
@@ -33,6 +34,8 @@ Communicator::Communicator(const Library& library, Device& device, SharedPtr sha
         CommunicatorFeature::capture, Support::absent,
         "with MPI, GPU memory is copied through pinned memory, which cannot be allocated in a capture; use NCCL or RCCL");
   }
+  shared_->recorder = flight_recorder();
+  shared_->recorder->set_marks(true);
   Progress::instance().ensure_started();
 }
 
@@ -49,8 +52,7 @@ Communicator::~Communicator() {
 // on the host.
 bool Communicator::is_direct(const CollectiveCall& c) const noexcept {
   if (is_host_ || c.kind == Kind::barrier) return true;
-  const bool reduces = c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;
-  return takes_device_memory_ && !reduces && !(c.kind == Kind::broadcast && c.send != c.receive);
+  return takes_device_memory_ && !collectives::reduces(c) && !(c.kind == Kind::broadcast && c.send != c.receive);
 }
 
 Staged Communicator::take_staged(std::size_t bytes) {
@@ -122,7 +124,8 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
   const CommunicatorSplit& mine = ranks[0];  // each process has one rank
   const auto check_call = [&](int result) {
     if (result != 0) shared_->fail("MPI refused to split: " + library.native_error(result).message);
-    check();
+    if (!has_failed()) do_check();
+    if (has_failed()) throw_failure("Communicator::split");
   };
   Handle request = 0;
   check_call(api.Ibarrier(shared_->comm, &request));
@@ -150,7 +153,8 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
 void Communicator::do_check() {
-  if (shared_->failed.load(std::memory_order_acquire)) fail(shared_->cause());
+  if (!shared_->failed.load(std::memory_order_acquire)) return;
+  shared_->late != 0 ? fail_late(shared_->late) : fail(shared_->cause());
 }
 
 void Communicator::do_abort() noexcept { shared_->fail(fmt::format("rank {} called Communicator::abort", rank())); }

@@ -22,7 +22,7 @@ using Handle = std::uint64_t;
   X(Error_string, (int code, char* text, int* length))                                                                     \
   X(Get_library_version, (char* text, int* length))                                                                        \
   X(Comm_dup, (Handle comm, Handle * copy))                                                                                \
-  X(Comm_split, (Handle comm, int color, int key, Handle * part))                                                          \
+  X(Comm_split, (Handle comm, int color, int key, Handle* part))                                                           \
   X(Comm_free, (Handle * comm))                                                                                            \
   X(Comm_group, (Handle comm, Handle * group))                                                                             \
   X(Group_incl, (Handle group, int count, const int* ranks, Handle* subgroup))                                             \

@@ -10,11 +10,13 @@
 #include <utility>
 
 #include "collectives/host/reduce.hpp"
+#include "collectives/operation.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::mpi {
 
+using collectives::reduces;
 using Kind = CollectiveCall::Kind;
 
 // Frees the MPI communicator, because all its work is done. A communicator that has failed is never freed.
@@ -80,9 +82,6 @@ namespace {
 
 constexpr std::size_t large_bytes = std::size_t{64} << 10U;
 
-bool reduces(const CollectiveCall& c) {
-  return c.kind == Kind::all_reduce || c.kind == Kind::reduce || c.kind == Kind::reduce_scatter;
-}
 bool is_16_bit_float(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
 
 // Whether to use `meet` for the call. The result must be the same on all ranks.
@@ -123,6 +122,7 @@ void Progress::start(Step& step) {
   const Handle comm = step.shared->comm;
   const auto ranks = static_cast<std::size_t>(step.shared->size);
   step.results.reserve(step.calls.size());
+  for (const CollectiveCall& c : step.calls) step.shared->recorder->mark_started(c.number);
   for (const CollectiveCall& c : step.calls) {
     const auto count = static_cast<int>(c.count);
     const std::size_t bytes = c.count * size_of(c.type);
@@ -225,14 +225,15 @@ bool Progress::is_over(Step& step) {
     for (const CollectiveCall& c : step.calls) {
       if (reduces(c) && c.reduction == Reduction::avg && receives(c) && !is_16_bit_float(c.type))
         collectives::divide(c.type, c.receive, c.count, ranks);
+      step.shared->recorder->mark_done(c.number);
     }
     return true;
   }
   const auto timeout = step.shared->timeout;
   if (timeout.count() != 0 && std::chrono::steady_clock::now() - step.since > timeout) {
-    step.shared->fail(
-        fmt::format("{} has not ended within {} ms: a peer may have ended, or may have called other operations",
-                    to_string(step.calls.front().kind), timeout.count()));
+    const CollectiveCall* const open = step.requests.front().call;  // null for an empty message
+    step.shared->late = (open != nullptr ? *open : step.calls.front()).number;
+    step.shared->fail("an operation has not ended within the timeout");
     return true;
   }
   return false;

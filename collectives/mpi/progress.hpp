@@ -14,6 +14,7 @@
 #include "collectives/mpi/library.hpp"
 #include "weir/event.hpp"
 #include "weir/memory.hpp"
+#include "weir/plugin/flight_recorder.hpp"
 
 /// The progress thread, which makes MPI's calls and polls their requests.
 namespace weir::mpi {
@@ -40,7 +41,9 @@ struct Shared {
   const int rank;
   const int size;
   const std::chrono::milliseconds timeout;
-  std::vector<Staged> staged;  // used only by the communicator's calling thread
+  std::vector<Staged> staged;                // used only by the communicator's calling thread
+  std::shared_ptr<FlightRecorder> recorder;  // of the communicator
+  std::atomic<std::uint64_t> late{0};        // the number of the call that took too long
   std::atomic<bool> failed{false};
 
  private:

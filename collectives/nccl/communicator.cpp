@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/no_destructor.hpp"
+#include "weir/plugin/flight_recorder.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
@@ -82,7 +83,7 @@ int settle(const Api& api, CommHandle comm, std::chrono::steady_clock::time_poin
 
 Communicator::Communicator(Library& library, Device& device, int rank, int ranks, CommHandle comm,
                            std::chrono::milliseconds timeout)
-    : weir::CommunicatorImpl(device, rank, ranks, library.label()),
+    : weir::CommunicatorImpl(device, rank, ranks, library.label(), timeout),
       library_(library),
       api_(library.api()),
       timeout_(timeout),
@@ -92,7 +93,9 @@ Communicator::Communicator(Library& library, Device& device, int rank, int ranks
     set_feature(CommunicatorFeature::split, Support::absent,
                 "the library lacks ncclCommSplit, which NCCL has from 2.18 on: " + library_.label());
   }
-  if (timeout_.count() != 0) Watch::instance().add(*this, timeout_);
+  if (timeout_.count() == 0) return;
+  flight_recorder()->set_marks(false);
+  Watch::instance().add(*this, timeout_);
 }
 
 Communicator::~Communicator() {
@@ -143,18 +146,21 @@ int Communicator::enqueue_one(const CollectiveCall& c) {
   return success;
 }
 
-void Communicator::throw_result(int result, std::string_view name) {
+// `number`: of the call; 0 for a split.
+void Communicator::throw_result(int result, std::string_view name, std::uint64_t number) {
   const NativeError native = library_.native_error(result, comm_);
   const std::string operation = "Communicator::" + std::string(name);
   if (result == invalid_argument || result == invalid_usage) {
     throw Error(Errc::backend_failure, operation, describe(),
                 "the library refused the call (for details set NCCL_DEBUG=WARN)", native);
   }
-  const std::string cause = result == in_progress
-                                ? fmt::format("a call has not ended within {} ms", timeout_.count())
-                                : std::string("the library reported an error (for details set NCCL_DEBUG=WARN)");
-  fail(cause, native);
-  throw Error(Errc::communicator_failed, operation, describe(), cause + "; create a new communicator", native);
+  if (result != in_progress)
+    fail("the library reported an error (for details set NCCL_DEBUG=WARN)", native);
+  else if (number != 0)
+    fail_late(number);
+  else
+    fail(fmt::format("not all of the {} ranks have called split within {} ms", size(), timeout_.count()));
+  throw_failure(operation.c_str());
 }
 
 // Waits until the last call is enqueued. A non-blocking communicator may enqueue it in the background, but later work must
@@ -207,9 +213,9 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
       if (result != success) break;
     }
   }
-  if (result != success) of(*refused).throw_result(result, to_string(refused->kind));
+  if (result != success) of(*refused).throw_result(result, to_string(refused->kind), refused->number);
   for (const CollectiveCall& call : calls) {
-    if (of(call).timeout_.count() != 0 && !call.capture) of(call).do_watch(*call.stream, call.native_stream);
+    if (of(call).timeout_.count() != 0 && !call.capture) of(call).watch_call(*call.stream, call.number);
   }
 }
 
@@ -247,7 +253,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
     if (!is_blocking) result = rank.settle_call();
     if (rank.has_failed()) {
       static_cast<void>(handles.release());
-      rank.check();  // throws
+      rank.throw_failure("Communicator::split");
     }
     if (result != success || ranks[i].color < 0) continue;
     const CommHandle made = std::atomic_ref((*handles)[i]).load(std::memory_order_acquire);
@@ -272,16 +278,19 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
       if (made != nullptr) api_.CommAbort(made);
     }
   }
-  refused->throw_result(result, "split");
+  refused->throw_result(result, "split", 0);
 }
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
 void Communicator::do_watch(Stream& stream, void*) {
-  if (timeout_.count() == 0) return;
+  if (timeout_.count() != 0) watch_call(stream, 0);
+}
+
+void Communicator::watch_call(Stream& stream, std::uint64_t number) {
   EventPtr end = stream.record();
   const std::lock_guard lock(pending_mutex_);
-  pending_.push_back({std::move(end), Clock::now()});
+  pending_.push_back({std::move(end), Clock::now(), number});
 }
 
 void Communicator::do_check() {
@@ -303,14 +312,15 @@ void Communicator::look() noexcept {
     do_check();
     std::unique_lock lock(pending_mutex_);
     while (!pending_.empty() && pending_.front().end->is_complete()) {
+      flight_recorder()->mark_done(pending_.front().number);
       pending_.pop_front();
       if (!pending_.empty()) pending_.front().since = std::max(pending_.front().since, Clock::now());
     }
     if (pending_.empty() || Clock::now() - pending_.front().since <= timeout_) return;
+    const std::uint64_t number = pending_.front().number;
     pending_.clear();
     lock.unlock();
-    fail(fmt::format("an operation has not ended within {} ms: a peer may have ended, or may have called other operations",
-                     timeout_.count()));
+    fail_late(number);
   } catch (const Error& error) {
     // A capture may forbid the query, which is no failure of the communicator. A device fault is one.
     if (error.errc() == Errc::device_fault) fail(error.what(), error.native());

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string_view>
@@ -44,11 +45,13 @@ class Communicator final : public weir::CommunicatorImpl {
   struct Pending {
     EventPtr end;
     Clock::time_point since;
+    std::uint64_t number;  // of the call; 0 for a graph's work
   };
 
   int enqueue_one(const CollectiveCall& call);
   int settle_call();
-  [[noreturn]] void throw_result(int result, std::string_view operation);
+  void watch_call(Stream& stream, std::uint64_t number);
+  [[noreturn]] void throw_result(int result, std::string_view operation, std::uint64_t number);
 
   Library& library_;
   const Api& api_;

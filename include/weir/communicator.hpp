@@ -389,6 +389,9 @@ class WEIR_API Communicator : public RefCounted {
   /// Makes the communicator fail, so that operations which wait for other ranks end. With `from_environment` the other ranks
   /// fail at once; else when their library detects this, at the latest after their timeout. A second call does nothing. Any thread. (ncclCommAbort)
   void abort();
+  /// Returns the last 1024 operations as JSON, also after a failure: what `WEIR_FLIGHT_RECORD` writes and `weir flight`
+  /// reads. Any thread.
+  std::string flight_record() const;
 
  private:
   friend class CommunicatorImpl;
@@ -446,7 +449,9 @@ class WEIR_API Communicator : public RefCounted {
   [[noreturn]] void throw_lengths(const char* operation, std::size_t received, std::size_t sent, std::size_t receive_parts,
                                   std::size_t send_parts) const;
   void enqueue(const CollectiveCall& call);
-  static void submit(std::span<const CollectiveCall> calls);
+  static void submit(std::span<CollectiveCall> calls);
+  static bool is_grouping() noexcept;
+  static void give_peers(std::span<const CommunicatorSplit> ranks, std::span<const CommunicatorPtr> parts);
   CommunicatorImpl& impl() noexcept;
 
   Device* device_;

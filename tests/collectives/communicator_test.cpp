@@ -46,6 +46,10 @@ Error error_of(F&& f) {
   return Error(static_cast<Errc>(0), "", "", "nothing was thrown");
 }
 
+Error split_error(const std::vector<CommunicatorSplit>& ranks) {
+  return error_of([&] { static_cast<void>(Communicator::split(ranks)); });
+}
+
 bool says(const Error& error, std::string_view text) {
   return std::string_view(error.what()).find(text) != std::string_view::npos;
 }
@@ -577,6 +581,49 @@ TEST_CASE("a stream that waits for a rank uses less than a hundredth of a core")
   CHECK_FALSE(four.streams[0]->is_complete());
 }
 #endif
+
+TEST_CASE("split: threads of the ranks meet, and each gets its part") {
+  Four four;
+  const int colors[] = {0, 5, 0, -1}, keys[] = {3, 0, 1, 0};
+  std::vector<CommunicatorPtr> parts(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 4; ++i) threads.emplace_back([&, i] { parts[i] = four.all[i]->split(colors[i], keys[i]); });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(parts[0]->describe() == "host rank 1 of 2 on host:0");
+  CHECK(parts[1]->describe() == "host rank 0 of 1 on host:1");
+  CHECK(parts[2]->describe() == "host rank 0 of 2 on host:2");
+  CHECK(parts[3] == nullptr);
+  four.all.clear();  // the parts do not need it
+  const auto data = four.devices[0]->allocate<int>(1), other = four.devices[2]->allocate<int>(1);
+  four.streams[0]->fill(data, 1);
+  four.streams[2]->fill(other, 2);
+  parts[0]->all_reduce(data, Reduction::sum, *four.streams[0]);
+  parts[2]->all_reduce(other, Reduction::sum, *four.streams[2]);
+  CHECK(four.streams[0]->read(data).front() == 3);
+}
+
+TEST_CASE("split: a rank that does not come, or has gone, is named") {
+  Four late({.timeout = std::chrono::milliseconds(100)});
+  const Error error = split_error({{late.all[0].get()}, {late.all[2].get()}});
+  CHECK(error.errc() == Errc::communicator_failed);
+  CHECK_MESSAGE(says(error, "split of rank 0 has waited for 100 ms for rank 1, 3"), error.what());
+  Four gone;
+  std::thread thread([&] {
+    const Error ended = error_of([&] { static_cast<void>(gone.all[0]->split(0, 0)); });
+    CHECK_MESSAGE(says(ended, "split waits for rank 3, whose communicator was destroyed"), ended.what());
+  });
+  gone.all[3].reset();
+  thread.join();
+}
+
+TEST_CASE("split: a list that is not of different ranks of one communicator is refused") {
+  Four four;
+  CHECK(says(split_error({}), "Communicator::split: the list of ranks is empty"));
+  CHECK(says(split_error({{}}), "communicator 0 is null"));
+  CHECK(says(split_error({{four.all[0].get()}, {four.all[0].get()}}), "different ranks of one communicator"));
+  const Error grouped = error_of([&] { Communicator::group([&] { static_cast<void>(four.all[0]->split(0, 0)); }); });
+  CHECK(says(grouped, "a group cannot contain a split"));
+}
 
 TEST_CASE("min and max prefer a number to what is none, whichever rank has it") {
   Four four;

@@ -87,6 +87,12 @@ struct weir::nccl::Group {
   std::vector<Batch*> waiting;
   std::map<int, int> devices;  // of the ranks that have come
   bool aborted = false;
+  struct Split {
+    Comm* comm;
+    int color, key;
+    Comm** part;
+  };
+  std::map<int, Split> splits;  // of the ranks that have called ncclCommSplit
   std::vector<std::deque<Arrived>> collectives;
   std::map<std::pair<int, int>, std::pair<std::deque<Arrived>, std::deque<Arrived>>> pairs;
 };
@@ -377,8 +383,46 @@ FAKE int ncclCommGetAsyncError(Comm* comm, int* error) {
   const std::lock_guard lock(comm->group->mutex);
   const bool has_all = static_cast<int>(comm->group->devices.size()) == comm->group->ranks;
   if (!has_all && Script::text().find("alone") == std::string::npos) *error = weir::nccl::in_progress;
+  if (comm->group->splits.contains(comm->rank)) *error = weir::nccl::in_progress;
   return script.result("CommGetAsyncError");
 }
+
+FAKE int ncclCommCount(Comm* comm, int* ranks) {
+  *ranks = comm->group->ranks;
+  return script.result("CommCount");
+}
+FAKE int ncclCommUserRank(Comm* comm, int* rank) {
+  *rank = comm->rank;
+  return script.result("CommUserRank");
+}
+#ifndef FAKE_NCCL_WITHOUT_SPLIT
+// Ends when the last rank calls it. A blocking communicator does not wait for that here, so one thread must call for all.
+FAKE int ncclCommSplit(Comm* comm, int color, int key, Comm** part, Config* config) {
+  if (const int result = script.result("CommSplit"); result != 0) return result;
+  if (config != nullptr || color < -1) return weir::nccl::invalid_argument;
+  Group& group = *comm->group;
+  const std::lock_guard lock(group.mutex);
+  group.splits[comm->rank] = {comm, color, key, part};
+  if (static_cast<int>(group.splits.size()) < group.ranks) return comm->blocking ? 0 : weir::nccl::in_progress;
+  std::map<int, std::multimap<int, Group::Split>> members;  // by color and key; equal keys stay in the order of ranks
+  for (const auto& [rank, split] : group.splits) {
+    if (split.color >= 0) members[split.color].emplace(split.key, split);
+  }
+  for (const auto& [its_color, its] : members) {
+    const auto made = std::make_shared<Group>();
+    made->ranks = static_cast<int>(its.size());
+    made->collectives.resize(its.size());
+    for (const auto& [its_key, split] : its) {
+      const int rank = static_cast<int>(made->devices.size());
+      made->devices[rank] = group.devices[split.comm->rank];
+      *split.part = new Comm{made, rank, split.comm->blocking, {}};
+      ++living.count;
+    }
+  }
+  group.splits.clear();
+  return comm->blocking ? 0 : weir::nccl::in_progress;
+}
+#endif
 
 FAKE int ncclCommFinalize(Comm*) { return script.result("CommFinalize"); }
 FAKE int ncclCommDestroy(Comm*) {

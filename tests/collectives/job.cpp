@@ -57,6 +57,14 @@ int main(int argc, char** argv) try {
          const float sum = stream->read(data)[999];
          if (sum != static_cast<float>(comm->size())) throw std::runtime_error("the sum is " + std::to_string(sum));
        }},
+      {"or_broadcast",  // RANK, which broadcasts instead
+       [&] {
+         if (is_me())
+           comm->broadcast(data, 0, *stream);
+         else
+           comm->all_reduce(data, Reduction::sum, *stream);
+         comm->synchronize(*stream);
+       }},
       {"kill",
        [&] {
          if (is_me()) ::raise(SIGKILL);

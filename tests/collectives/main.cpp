@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
     const long checks = check_operations(ranks, options.full);
     for (int i = 0; i < options.programs; ++i)
       run_random_program(ranks, options.seed + static_cast<unsigned>(i), options.graphs);
+    check_split(ranks);
     if (first.rank() == 0) {
       std::printf("%s, %d ranks, %zu here: %ld operations and %d random programs are right\n", first.library().c_str(),
                   ranks.size, ranks.mine.size(), checks, options.programs);

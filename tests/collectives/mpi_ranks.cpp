@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // A test case for two processes that mpirun starts: mpi_ranks CASE. Ranks 0 and 1 print their results.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "collectives/host/reduce.hpp"
+#include "collectives/peers.hpp"
+#include "weir/plugin/communicator.hpp"
 #include "weir/weir.hpp"
 
 namespace {
@@ -39,6 +49,59 @@ struct Rank {
 void say(const Rank& rank, const std::string& text) {
   std::printf("%s", ("rank " + std::to_string(rank.number()) + ": " + text + "\n").c_str());
   std::fflush(stdout);
+}
+
+// Peers that exchange values as files in a folder of the job. Failures do not spread.
+class FilePeers final : public collectives::Peers {
+ public:
+  explicit FilePeers(int rank) : folder_("/tmp/weir-mpi-ranks-" + std::to_string(::getppid())), rank_(rank) {
+    std::filesystem::create_directory(folder_);
+  }
+  ~FilePeers() override {
+    for (const std::string& file : files()) std::filesystem::remove(file);
+    std::error_code not_empty;
+    std::filesystem::remove(folder_, not_empty);
+  }
+  void publish(std::string_view key, std::string_view value) override {
+    const std::string file = file_of(rank_, key);
+    std::ofstream(file + ".partial") << value;
+    std::filesystem::rename(file + ".partial", file);
+  }
+  void forget(std::string_view key) override { std::filesystem::remove(file_of(rank_, key)); }
+  std::optional<std::string> value_of(int rank, std::string_view key, Clock::time_point deadline) override {
+    for (;;) {
+      if (std::ifstream in(file_of(rank, key)); in) return std::string{std::istreambuf_iterator<char>(in), {}};
+      if (Clock::now() > deadline) return std::nullopt;
+      std::this_thread::sleep_for(1ms);
+    }
+  }
+  std::string name_of(int rank) override { return "rank " + std::to_string(rank); }
+  std::shared_ptr<Peers> group(std::span<const int>, std::string_view) override { return nullptr; }
+  std::uint64_t meet(std::span<const int>, Clock::time_point) override { return 0; }
+  void announce(std::string_view) noexcept override {}
+  void watch(std::function<void(const std::string&)>) override {}
+
+  /// The values of this rank that nobody has removed.
+  std::vector<std::string> files() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      if (entry.path().filename().string().starts_with(std::to_string(rank_) + " ")) all.push_back(entry.path());
+    }
+    return all;
+  }
+
+ private:
+  std::string file_of(int rank, std::string_view key) const {
+    return folder_ + "/" + std::to_string(rank) + " " + std::string(key);
+  }
+  const std::string folder_;
+  const int rank_;
+};
+
+std::shared_ptr<FilePeers> connect(const Rank& rank) {
+  const auto peers = std::make_shared<FilePeers>(rank.number());
+  static_cast<CommunicatorImpl&>(*rank.communicator).set_peers(peers);
+  return peers;
 }
 
 // What a call or, later, the communicator throws.
@@ -174,6 +237,53 @@ int main(int, char** argv) {
            else
              rank.communicator->receive(rank.data.subspan(0, 64), 0, *rank.stream);
          });
+       }},
+      {"late",  // rank 1 calls something else
+       [] {
+         const Rank rank(1000ms), other(60000ms);
+         connect(rank);
+         fails_alone(rank, other, [&] {
+           rank.communicator->barrier(*rank.stream);
+           if (rank.number() == 0)
+             rank.communicator->all_reduce(rank.data, Reduction::sum, *rank.stream);
+           else
+             rank.communicator->receive(rank.data.subspan(0, 8), 0, *rank.stream);
+         });
+       }},
+      {"late_alone",  // rank 1 does not come, and does not fail either
+       [] {
+         const Rank rank(1000ms), other(60000ms);
+         connect(rank);
+         fails_alone(rank, other, [&] {
+           rank.communicator->barrier(*rank.stream);
+           if (rank.number() == 0) rank.communicator->all_reduce(rank.data, Reduction::sum, *rank.stream);
+         });
+       }},
+      {"check",  // WEIR_COMM_CHECK=1
+       [] {
+         const Rank rank(20000ms), other(60000ms);
+         const auto peers = connect(rank);
+         Communicator& communicator = *rank.communicator;
+         for (int i = 0; i < 20; ++i) {
+           communicator.all_reduce(rank.data.subspan(0, 8), Reduction::max, *rank.stream);
+           communicator.broadcast(rank.data, i % 2, *rank.stream);
+           Communicator::group([&] {
+             communicator.send(rank.data.subspan(0, 8), rank.peer(), *rank.stream);
+             communicator.receive(rank.data.subspan(8, 8), rank.peer(), *rank.stream);
+           });
+         }
+         communicator.synchronize(*rank.stream);
+         const std::size_t values = peers->files().size();
+         fails_alone(rank, other, [&] {
+           communicator.all_reduce(rank.data.subspan(0, rank.number() == 0 ? 64 : 32), Reduction::sum, *rank.stream);
+         });
+         say(rank, values <= 4 ? "keeps few values" : "keeps " + std::to_string(values) + " values");
+       }},
+      {"split_alone",
+       [] {
+         const Rank rank(500ms);
+         if (rank.number() == 0) say(rank, error_of(rank, [&] { static_cast<void>(rank.communicator->split(0, 0)); }));
+         std::this_thread::sleep_for(1500ms);
        }},
       {"numbers",
        [] {

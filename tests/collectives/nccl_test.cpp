@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/subprocess.hpp"
@@ -126,8 +127,8 @@ TEST_CASE("rccl: a peer that does not come while communicators are made ends in 
 TEST_CASE("rccl: an operation that waits for a peer for ever ends after the timeout, and the stream goes on") {
   const Outcome eager = story({"make_short", "all_reduce", "synchronize", "value"}, "hang=1");
   CHECK_SAYS(eager,
-             "synchronize: communicator_failed | Communicator::check on rccl rank 0 of 2 on hip:0: an operation has not "
-             "ended within 300 ms");
+             "synchronize: communicator_failed | Communicator::check on rccl rank 0 of 2 on hip:0: all_reduce of 1000 "
+             "float32 by sum (number 1) has not ended within 300 ms; all ranks have called it; create a new communicator");
   CHECK_SAYS(eager, "element: 1\n");
 }
 
@@ -152,6 +153,80 @@ TEST_CASE("rccl: check does not wait for another thread's call") {
   const Outcome o = story({"make", "check_beside", "value"}, "slow=2:1500");
   CHECK_SAYS(o, "the check was quick\n");
   CHECK_SAYS(o, "element: 2\n");
+}
+
+TEST_CASE("rccl: a communicator is split, also a non-blocking one, and nothing is left") {
+  for (const char* const make : {"make", "make_short"}) {
+    const Outcome o = story({make, "all_reduce", "synchronize", "split", "all_reduce", "value", "synchronize", "drop"});
+    CHECK_SAYS(o, "rccl rank 0 of 1 on hip:1\n");
+    CHECK_SAYS(o, "element: 2\n");
+    CHECK_SAYS(o, "drop: ok");
+    CHECK_FALSE(o.says("were left"));
+  }
+}
+
+TEST_CASE("rccl: a split that fails") {
+  CHECK_SAYS(story({"make", "split"}, "fail=CommSplit:2:4"),
+             "split: backend_failure | Communicator::split on rccl rank 1 of 2 on hip:1: the library refused the call");
+  const Outcome late = story({"make_short", "split_alone", "check"});
+  CHECK_SAYS(late,
+             "split_alone: communicator_failed | Communicator::split on rccl rank 0 of 2 on hip:0: not all of the 2 "
+             "ranks have called split within 300 ms");
+  const Outcome old = story({"make", "split", "all_reduce", "value"}, "", {{"WEIR_RCCL", UNSPLIT_RCCL}});
+  CHECK_SAYS(old, "split: unsupported | Communicator::split on rccl rank 0 of 2 on hip:0: the library lacks ncclCommSplit");
+  CHECK_SAYS(old, "element: 2\n");
+}
+
+TEST_CASE("rccl: a timeout names the rank that did not come, or came with another operation") {
+  const std::string late = "all_reduce of 1000 float32 by sum (number 2) has not ended within 300 ms; ";
+  const Outcome absent = story({"make_short", "all_reduce", "all_reduce_but_last", "synchronize", "check_last"});
+  CHECK_SAYS(absent,
+             late + "rank 1 (hip:1) has not called it: its last one is all_reduce of 1000 float32 by sum (number 1)");
+  CHECK_SAYS(absent, "hip:1: rank 0 (hip:0) has failed: " + late.substr(0, late.size() - 2) +
+                         "; the last operation of this rank, all_reduce of 1000 float32 by sum (number 1), is complete");
+  const Outcome other = story({"make_short", "all_reduce", "last_broadcasts", "synchronize"}, "hang=3");
+  CHECK_SAYS(other, late + "rank 1 (hip:1) has called another operation: broadcast of 1000 float32 with root 0 (number 2)");
+  const Outcome message = story({"make_short", "send_alone", "synchronize"});
+  CHECK_SAYS(message,
+             "send of 1000 float32 to rank 1 (message 1) has not ended within 300 ms; rank 1 (hip:1) has not called "
+             "it: it has called none");
+  // Ranks of several processes are not connected by themselves.
+  const Outcome alone = story({"make_short", "all_reduce", "synchronize"}, "hang=1", {{"CPU_CUDA_DEVICES", "1"}});
+  CHECK_FALSE(alone.says("has not called"));
+}
+
+TEST_CASE("rccl: WEIR_COMM_CHECK gives all ranks the sentence before anything is enqueued") {
+  const auto checked = [](const std::vector<std::string>& steps) { return story(steps, "", {{"WEIR_COMM_CHECK", "1"}}); };
+  const std::string is = "the ranks call different operations: rank 0 all_reduce of 1000 float32 by sum, rank 1 ";
+  for (const auto& [step, text] : std::vector<std::pair<std::string, std::string>>{
+           {"last_broadcasts", is + "broadcast of 1000 float32 with root 0 (number 2)"},
+           {"last_has_less", is + "all_reduce of 999 float32 by sum (number 2)"},
+           {"last_has_ints", is + "all_reduce of 1000 int32 by sum (number 2)"},
+           {"last_takes_max", is + "all_reduce of 1000 float32 by max (number 2)"},
+           {"roots",
+            "the ranks call different operations: rank 0 broadcast of 1000 float32 with root 0, rank 1 broadcast of "
+            "1000 float32 with root 1 (number 2)"},
+           {"send_short", "rank 0 sends 999 float32 to rank 1, but that rank receives 1000 float32"}}) {
+    const Outcome o = checked({"make_short", "all_reduce", "synchronize", step, "check_each", "value"});
+    CHECK_SAYS(o, step + ": communicator_failed |");
+    CHECK(o.count(text) == 3);  // of the call and of each rank's check
+    CHECK_SAYS(o, "element: 2\n");
+  }
+  CHECK_SAYS(
+      checked({"make_short", "all_reduce", "all_reduce_but_last"}),
+      "all_reduce_but_last: communicator_failed | Communicator::all_reduce on rccl rank 0 of 2 on hip:0: rank 1 (hip:1) "
+      "has not called number 2, all_reduce of 1000 float32 by sum, within 300 ms");
+  const Outcome right =
+      checked({"make", "all_reduce", "all_to_all", "barrier", "launch", "split", "all_reduce", "synchronize"});
+  CHECK(right.count(": ok\n") == 8);
+  CHECK_SAYS(story({"make"}, "", {{"WEIR_COMM_CHECK", "yes"}}), "make: invalid_environment");
+}
+
+TEST_CASE("rccl: a call that the library refuses does not count in the record") {
+  const Outcome o = story({"make_short", "all_reduce", "all_reduce", "synchronize", "record"}, "fail=AllReduce:1:4");
+  CHECK_SAYS(o, R"({"call": 1, "match": 1, "kind": "all_reduce", "count": 1000, "type": "float32", "reduction": "sum", )"
+                R"("state": "refused")");
+  CHECK_SAYS(o, R"({"call": 2, "match": 1, )");
 }
 
 TEST_CASE("rccl: the timeline has collectives among the work of their streams") {

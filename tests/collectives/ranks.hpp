@@ -44,6 +44,8 @@ Ranks make_ranks(const Options& options);
 long check_operations(Ranks& ranks, bool full);
 /// Runs a random program of collectives, kernels, copies and graphs, and compares it with a sequential model.
 void run_random_program(Ranks& ranks, unsigned seed, bool graphs);
+/// Splits the communicator, and the new ones once more, and compares their ranks and an operation with a model.
+void check_split(Ranks& ranks);
 /// Destroys the communicators while their work is pending. The work must still be done.
 void check_going(Ranks& ranks);
 /// Kills one rank. The others must fail within the timeout.

@@ -2,6 +2,7 @@
 // A program that creates communicators for all devices of a backend, performs the given steps and prints the result of each:
 // story BACKEND STEP…
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +37,17 @@ int main(int argc, char** argv) {
   const auto each = [&](const std::function<void(Communicator&, Stream&, const Buffer<float>&)>& call) {
     Communicator::group([&] {
       for (std::size_t i = 0; i < comms.size(); ++i) call(*comms[i], *streams[i], data[i]);
+    });
+  };
+  using Call = std::function<void(Communicator&, Stream&, const Buffer<float>&)>;
+  const auto but_last = [&](const Call& call) {
+    each([&](Communicator& c, Stream& s, const Buffer<float>& x) {
+      if (c.rank() != c.size() - 1) call(c, s, x);
+    });
+  };
+  const auto by_last = [&](const Call& call) {
+    each([&](Communicator& c, Stream& s, const Buffer<float>& x) {
+      c.rank() == c.size() - 1 ? call(c, s, x) : c.all_reduce(x, Reduction::sum, s);
     });
   };
   // Makes them where the system has memory for so many bytes more: a thread's stack has 8 MiB.
@@ -104,6 +116,53 @@ int main(int argc, char** argv) {
          });
          for (const StreamPtr& s : streams) s->synchronize();
        }},
+      {"split",  // each rank alone
+       [&] {
+         std::vector<CommunicatorSplit> ranks;
+         for (const CommunicatorPtr& c : comms) ranks.push_back({c.get(), c->rank(), 0});
+         comms = Communicator::split(ranks);
+         std::printf("%s\n", comms.back()->describe().c_str());
+       }},
+      {"all_reduce_but_last",
+       [&] { but_last([](Communicator& c, Stream& s, auto& x) { c.all_reduce(x, Reduction::sum, s); }); }},
+      {"last_broadcasts", [&] { by_last([](Communicator& c, Stream& s, auto& x) { c.broadcast(x, 0, s); }); }},
+      {"last_has_less",
+       [&] { by_last([](Communicator& c, Stream& s, auto& x) { c.all_reduce(x.subspan(1), Reduction::sum, s); }); }},
+      {"last_has_ints",
+       [&] {
+         by_last([](Communicator& c, Stream& s, auto& x) {
+           c.all_reduce_raw({x.data(), x.data(), x.size(), ElementType::int32}, Reduction::sum, s);
+         });
+       }},
+      {"last_takes_max", [&] { by_last([](Communicator& c, Stream& s, auto& x) { c.all_reduce(x, Reduction::max, s); }); }},
+      {"roots",
+       [&] { each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.broadcast(x, c.rank() == 0 ? 0 : 1, s); }); }},
+      {"send_short",  // from rank 0 to rank 1
+       [&] {
+         Communicator::group([&] {
+           comms[0]->send(data[0].subspan(1), 1, *streams[0]);
+           comms[1]->receive(data[1], 0, *streams[1]);
+         });
+       }},
+      {"send_alone", [&] { comms[0]->send(data[0], 1, *streams[0]); }},
+      {"full_disk",  // for files of more than 1 KiB
+       [] {
+         ::signal(SIGXFSZ, SIG_IGN);
+         const rlimit small{1024, 1024};
+         ::setrlimit(RLIMIT_FSIZE, &small);
+       }},
+      {"record", [&] { std::printf("%s", comms[0]->flight_record().c_str()); }},
+      {"check_each",
+       [&] {
+         for (const CommunicatorPtr& c : comms) {
+           try {
+             c->check();
+           } catch (const Error& error) {
+             std::printf("%s\n", error.what());
+           }
+         }
+       }},
+      {"split_alone", [&] { static_cast<void>(comms[0]->split(0, 0)); }},
       {"fill_without_order",
        [&] {
          static StreamPtr other;

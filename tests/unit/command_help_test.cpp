@@ -42,7 +42,7 @@ std::set<std::string> options_of(const std::string& command) {
 }
 
 const std::vector<std::string> commands = {"",    "info",     "doctor", "kernels", "cache", "new",   "run",
-                                           "timeline", "record", "replay", "race", "shake", "stuck", "bench",
+                                           "timeline", "record", "replay", "race", "shake", "stuck", "flight", "bench",
                                            "conformance"};
 
 std::string source(const std::string& file) {

@@ -169,7 +169,7 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"info", "--jsn"}, "unknown option '--jsn'; did you mean '--json'?");
   says({},
        "a command is missing; the commands are info, doctor, kernels, cache, new, run, timeline, record, replay, bench, "
-       "conformance, shake, race, stuck");
+       "conformance, shake, race, stuck, flight");
   says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "unknown command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "unknown option '--bakcend'; did you mean '--backend'?");

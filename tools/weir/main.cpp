@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "commit.hpp"
 #include "doctor.hpp"
 #include "documents.hpp"
+#include "flight.hpp"
 #include "kernels.hpp"
 #include "layout.hpp"
 #include "mistake.hpp"
@@ -111,6 +113,18 @@ int cache(const CacheOptions& options) {
   for (const std::string& failure : failures) std::fprintf(stderr, "weir cache: cannot remove %s\n", failure.c_str());
   if (const int failed = print(text); failed != success) return failed;
   return failures.empty() ? success : not_usable;
+}
+
+int flight(const std::vector<std::string>& files) {
+  weir::tool::FlightReport report;
+  try {
+    report = weir::tool::compare_flights(files);
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "weir flight: %s\n", error.what());
+    return usage_error;
+  }
+  if (const int failed = print(report.text); failed != success) return failed;
+  return report.agrees ? success : not_usable;
 }
 
 struct BenchOptions {
@@ -371,6 +385,16 @@ int main(int argc, char** argv) {
       "Exit status: 0 after the report; 1 if there is no such process, or it was not started with WEIR_STUCK; 2 if "
       "the\ncommand line does not parse\n");
 
+  CLI::App* const flight_command = app.add_subcommand(
+      "flight", "Compare what the ranks of failed communicators left (WEIR_FLIGHT_RECORD): weir flight FILE…");
+  std::vector<std::string> flight_files;
+  flight_command->add_option("FILE", flight_files, "The record of one rank")->required();
+  flight_command->footer(
+      "Exit status:\n  0  all ranks left a record and called the same operations\n  1  a rank left none, is behind, or "
+      "called "
+      "another operation\n  2  a file is not a record, or the command line does not parse\n  3  the output could not be "
+      "written\n");
+
   std::string documents_folder, environment_table;
   CLI::App* const documents_command = app.add_subcommand("documents", "Write the manual and the completions: for the build");
   documents_command->add_option("FOLDER", documents_folder)->required();
@@ -384,6 +408,7 @@ int main(int argc, char** argv) {
   put("Begin a program", {new_command});
   put("Run a program with a tool",
       {run_command, race_command, timeline_command, shake_command, record_command, stuck_command});
+  put("Find the rank that did not come", {flight_command});
   put("Replay a recording", {replay_command});
   put("Test and measure a backend", {conformance_command, bench_command});
   if (!weir::tool::is_beside("weir-conformance")) conformance_command->group("");
@@ -450,6 +475,7 @@ int main(int argc, char** argv) {
       if (!replay_backend.empty()) ::setenv("WEIR_BACKEND", replay_backend.c_str(), 1);
       return weir::tool::replay_recording(replayed);
     }
+    if (*flight_command) return flight(flight_files);
     if (*stuck_command) return weir::tool::ask_what_is_stuck(stuck_process);
     if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*race_command) return weir::tool::race_program(race_options);

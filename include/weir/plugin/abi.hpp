@@ -37,7 +37,7 @@ namespace detail {
   X(Awaited) X(BusyStream) X(ValueWriter)
 /// The fields whose offset must be the same for a plugin and the library.
 #define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
-  X(CommunicatorRequest, timeout) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
+  X(CommunicatorRequest, timeout) X(CollectiveCall, match) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
 // clang-format on
 
 #pragma GCC diagnostic push

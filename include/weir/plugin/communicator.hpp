@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,9 +20,13 @@
 /// The interface that a plugin for collectives, `libweir_comm_NAME.so`, implements.
 namespace weir {
 
+class FlightRecorder;
+
 namespace collectives {
+class OperationCheck;
 class Peers;
-}
+struct FlightHeader;
+}  // namespace collectives
 
 /// One collective operation, as `Communicator` passes it to its plugin. It is not empty, except a barrier.
 struct CollectiveCall : CollectiveData {
@@ -47,6 +52,10 @@ struct CollectiveCall : CollectiveData {
   Stream* stream = nullptr;       ///< a stream of the communicator's device
   void* native_stream = nullptr;  ///< the stream's handle
   CaptureState capture{};         ///< the state of the stream's capture
+  std::uint64_t number = 0;       ///< of the communicator's calls on this rank, from 1, for `FlightRecorder`
+  /// The number that all ranks give the operation, from 1: of the communicator's collectives, or, for `send` and `receive`,
+  /// of the messages from the one rank to the other. 0 in a capture.
+  std::uint64_t match = 0;
 };
 /// Returns the kind's name: "all_reduce".
 WEIR_API std::string_view to_string(CollectiveCall::Kind) noexcept;
@@ -84,27 +93,50 @@ class WEIR_API CommunicatorImpl : public Communicator {
   /// Called once by the core, after the plugin has created the communicator. From then on the communicator fails when a
   /// peer dies or its communicator fails, and reports its own failure to the peers.
   void set_peers(std::shared_ptr<collectives::Peers> peers);
+  /// The limit in the request; 0: none.
+  std::chrono::milliseconds timeout() const noexcept { return timeout_; }
+  /// Names the communicator in its flight record, the same on all its ranks. Before its first operation.
+  void set_name(std::string name) { name_ = std::move(name); }
 
  protected:
-  /// `library`: the text for `Communicator::library()`. Its first word must be the library's name.
-  CommunicatorImpl(Device& device, int rank, int size, std::string library)
-      : Communicator(device, rank, size, std::move(library)) {}
+  /// `library`: the text for `Communicator::library()`. Its first word must be the library's name. Throws
+  /// `invalid_environment` for WEIR_COMM_CHECK and WEIR_FLIGHT_RECORD.
+  CommunicatorImpl(Device& device, int rank, int size, std::string library, std::chrono::milliseconds timeout);
+  ~CommunicatorImpl() override;
   Disposal disposal() const noexcept override { return Disposal::driver; }
   void dispose() noexcept override;
   /// Sets the state of a feature, in the constructor. Features are native unless set.
   void set_feature(CommunicatorFeature feature, Support support, std::string reason = {});
 
+  /// The last operations, in which the plugin marks when each begins and ends. It may outlive the communicator.
+  const std::shared_ptr<FlightRecorder>& flight_recorder() const noexcept { return recorder_; }
+
+  /// Fails because a call has not ended within the timeout. `number`: the call's; 0 if it is not known. Any thread.
+  void fail_late(std::uint64_t number) noexcept;
   /// Records the cause of a failure and calls `do_abort`, unless the communicator has already failed. Any thread.
   void fail(std::string_view cause, NativeError native = {}) noexcept;
+  /// Throws the failure, with the ranks that did not come. Waits at most 2 s for what the other ranks publish.
+  [[noreturn]] void throw_failure(const char* operation);
 
  private:
   friend class Communicator;
 
-  [[noreturn]] void throw_failure(const char* operation);
   bool set_failure(std::string_view cause, NativeError native) noexcept;
+  void end_failed(bool announces, std::string_view cause) noexcept;
+  std::string absent_ranks();
+  collectives::FlightHeader flight_header() const;
+  static void compare(std::span<const CollectiveCall> calls);
 
+  const std::chrono::milliseconds timeout_;
+  const std::shared_ptr<FlightRecorder> recorder_;
+  std::shared_ptr<collectives::OperationCheck> check_;  // null without WEIR_COMM_CHECK
+  std::string name_;
+  int splits_ = 0;
   std::atomic<bool> failed_{false};
-  mutable std::mutex failure_mutex_;  // guards the members below
+  std::atomic<bool> is_explained_{false}, is_late_{false};  // the failure: its text needs no other ranks; a timeout
+  std::mutex naming_mutex_;                                 // guards the next member
+  std::optional<std::string> absent_ranks_;                 // for the failure's text: which ranks did not come
+  mutable std::mutex failure_mutex_;                        // guards the members below
   std::shared_ptr<collectives::Peers> peers_;
   std::string failure_;  // the cause of the failure
   NativeError failure_native_;
