@@ -51,7 +51,7 @@ std::shared_ptr<Client> Client::connect(const Admission& admission, const std::v
   };
   for (;; pause = std::min(pause * 2, milliseconds(250))) {
     for (const Address& address : addresses) {
-      const auto until = std::min(deadline, Clock::now() + std::chrono::seconds(5));
+      auto until = std::min(deadline, Clock::now() + std::chrono::seconds(5));
       const auto note = [&](std::string_view why) { obstacle = fmt::format("{}:{}: {}", address.host, address.port, why); };
       auto socket = std::make_unique<Socket>();
       std::error_code error;
@@ -76,6 +76,8 @@ std::shared_ptr<Client> Client::connect(const Admission& admission, const std::v
         note("what listens there is not the store of this run");
         continue;
       }
+      // This is the store. To give up now and come again would look like a death, however busy the machines are.
+      until = deadline;
       std::string first(reinterpret_cast<const char*>(&ticket), sizeof(ticket));
       first += hello;
       asio::write(socket->tcp, asio::buffer(first), error);
