@@ -56,18 +56,18 @@ if [ -n "${MPI_HOME-}" ]; then
   export OPAL_PREFIX WEIR_MPI="$OPAL_PREFIX/lib/libmpi.so.40"
   PATH="$OPAL_PREFIX/bin:$PATH" LD_LIBRARY_PATH="$OPAL_PREFIX/lib:$LD_LIBRARY_PATH"
 fi
-# ranks N COMMAND…: runs the command in N processes, as torchrun would. @FILE@ in the command is replaced by a rendezvous
-# file; on CPUs, MPI is used instead.
+# ranks N COMMAND…: runs the command in N processes, with torchrun's variables. @FILE@ in the command is replaced by a
+# rendezvous file; on CPUs, MPI is used instead.
 ranks() {
-  local n=$1 file pids=() status=0
+  local n=$1 file port pids=() status=0
   shift
   if [ "$WEIR_BACKEND" = host ]; then
     WEIR_HOST_THREADS=1 by_mpi "$n" "${@//from=file=@FILE@/from=mpi}"
     return
   fi
-  file=$(mktemp -u "$scratch/meet.XXXXXX")
+  file=$(mktemp -u "$scratch/meet.XXXXXX") port=$((20000 + RANDOM % 10000))
   for ((r = 0; r < n; ++r)); do
-    RENDEZVOUS_FILE=$file RANK=$r LOCAL_RANK=$r WORLD_SIZE=$n "${@//@FILE@/$file}" &
+    MASTER_ADDR=localhost MASTER_PORT=$port RANK=$r LOCAL_RANK=$r WORLD_SIZE=$n "${@//@FILE@/$file}" &
     pids+=($!)
   done
   for pid in "${pids[@]}"; do wait "$pid" || status=$?; done
