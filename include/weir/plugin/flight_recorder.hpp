@@ -55,10 +55,11 @@ class FlightRecorder {
     if (Slot* const slot = find(call.number)) slot->what.fetch_or(refused, std::memory_order_relaxed);
     if (!call.capture) --counter_of(call);
   }
-  /// Records that the stream has reached a call, or that it is done; of a captured one, at the last launch.
+  /// Records that the stream has reached a call; of a captured one, at the last launch.
   void mark_started(std::uint64_t number) noexcept {
     if (Slot* const slot = find(number)) slot->started.store(ticks(), std::memory_order_relaxed);
   }
+  /// Records that a call is done; of a captured one, at the last launch.
   void mark_done(std::uint64_t number) noexcept {
     if (Slot* const slot = find(number)) slot->done.store(ticks(), std::memory_order_relaxed);
   }
@@ -69,6 +70,7 @@ class FlightRecorder {
     sees_ends_ = true;
     sees_starts_ = starts;
   }
+  /// Whether the plugin marks the end of each operation.
   bool sees_ends() const noexcept { return sees_ends_; }
 
   /// Copies the operations, the oldest first.
