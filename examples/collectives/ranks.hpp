@@ -6,8 +6,8 @@
 
 #include "weir/weir.hpp"
 
-/// Creates the ranks of this process. Without a launcher, each device of the backend is a rank. Under torchrun, mpirun or srun,
-/// one device is a rank, and the other processes have the other ranks.
+/// Creates the ranks of this process. Without a launcher, each device of the backend is a rank. Under torchrun, mpirun or
+/// srun, one device is a rank, and the other processes have the other ranks.
 inline std::vector<weir::CommunicatorPtr> make_ranks(const weir::CommunicatorOptions& options = {
                                                          .timeout = std::chrono::seconds(60)}) {
   weir::Backend& backend = weir::Registry::instance().default_backend();

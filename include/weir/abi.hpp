@@ -89,7 +89,8 @@ namespace weir::detail {
   X(StreamPool) X(StreamPoolOptions) X(StreamLease) X(StreamScope) X(UniqueFunction<void()>) X(Event)            \
   X(EventOptions) X(Graph) X(GraphExec) X(Topology) X(InstantiateOptions) X(RefCounted) X(Ptr<Stream>)           \
   X(Allocation) X(Buffer<int>) X(Span<int>) X(MemoryPool) X(MemoryPoolOptions) X(MemoryInfo) X(HostRegistration) \
-  X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CommunicatorSplit) X(CollectiveData) X(MpiCommunicator) X(Module)    \
+  X(InterprocessHandle) X(Communicator) X(CommunicatorOptions) X(CommunicatorSplit) X(CollectiveData)            \
+  X(MpiCommunicator) X(Module)                                                                                   \
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(Parameter)           \
   X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
   X(MemoryAccess) X(LaunchEnvironment)

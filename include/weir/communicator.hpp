@@ -209,30 +209,30 @@ class WEIR_API Communicator : public RefCounted {
                                   const CommunicatorOptions& options = {});
 
   /// Creates this process's rank of all processes that the launcher has started: torchrun, mpirun, srun and others
-  /// (`LaunchEnvironment::read`). All processes must call this, each with its own device, and one thread at a time. A process
-  /// that was started alone becomes the only rank.
+  /// (`LaunchEnvironment::read`). All processes must call this, each with its own device, and one thread at a time. A
+  /// process that was started alone becomes the only rank.
   ///
-  /// NVIDIA and AMD devices use NCCL and RCCL; host devices, and `library` "mpi", use MPI, and need a launcher that starts MPI.
-  /// Rank 0 starts a small store (docs/collectives.md), to which all ranks stay connected until their processes end. Through it
-  /// they exchange the id, and learn of each other's failures: when a process dies or calls `abort`, the communicators of all
-  /// other ranks fail at once, also without a timeout, and name it.
+  /// NVIDIA and AMD devices use NCCL and RCCL; host devices, and `library` "mpi", use MPI, and need a launcher that starts
+  /// MPI. Rank 0 starts a small store (docs/collectives.md), to which all ranks stay connected until their processes end.
+  /// Through it they exchange the id, and learn of each other's failures: when a process dies or calls `abort`, the
+  /// communicators of all other ranks fail at once, also without a timeout, and name it.
   ///
   /// Throws `communicator_failed`, with the names of the missing ranks, if not all come within the timeout, or within ten
   /// minutes without one; `invalid_environment` if the launcher's variables contradict each other, or MPI; `unsupported` if
   /// there is no library for these processes; and like `from_id` or `from_mpi`.
   static CommunicatorPtr from_environment(Device& device, const CommunicatorOptions& options = {});
-  /// Creates a communicator of some ranks of this one, such as those that have survived a failure. Each of `members`, ranks of
-  /// this communicator, must call this with the same list, and gets its place in the list as its rank. The communicator fails
-  /// if it has not failed yet, also on the ranks that are not members. Only for communicators of `from_environment` and
-  /// `rebuild`; `options.library` is not used.
+  /// Creates a communicator of some ranks of this one, such as those that have survived a failure. Each of `members`, ranks
+  /// of this communicator, must call this with the same list, and gets its place in the list as its rank. The communicator
+  /// fails if it has not failed yet, also on the ranks that are not members. Only for communicators of `from_environment`
+  /// and `rebuild`; `options.library` is not used.
   ///
-  /// Throws `unsupported` for other communicators; `invalid_argument` if the list has a rank twice, one that does not exist, or
-  /// not this one; `communicator_failed` on all members alike if one is dead, does not come within the timeout or ten minutes,
-  /// or came with another list: then call it again with other members.
+  /// Throws `unsupported` for other communicators; `invalid_argument` if the list has a rank twice, one that does not exist,
+  /// or not this one; `communicator_failed` on all members alike if one is dead, does not come within the timeout or ten
+  /// minutes, or came with another list: then call it again with other members.
   CommunicatorPtr rebuild(std::span<const int> members, const CommunicatorOptions& options = {});
-  /// The ranks that have not been reported dead, in their order: a list for `rebuild`. Ranks may hear of a death at different
-  /// times, so their lists may differ for a moment; then `rebuild` fails alike on all, and a second call has the same lists.
-  /// Throws `unsupported` like `rebuild`. Any thread.
+  /// The ranks that have not been reported dead, in their order: a list for `rebuild`. Ranks may hear of a death at
+  /// different times, so their lists may differ for a moment; then `rebuild` fails alike on all, and a second call has the
+  /// same lists. Throws `unsupported` like `rebuild`. Any thread.
   std::vector<int> survivors() const;
   /// Splits the ranks into new communicators: the ranks that pass the same `color` form one, ordered by `key`, and by their
   /// rank here if the keys are equal. Returns null for a negative color, which takes part in none. All ranks must call this,
@@ -387,7 +387,8 @@ class WEIR_API Communicator : public RefCounted {
   /// of this communicator, because the communicator cannot detect such launches. Does nothing without a timeout.
   void watch(StreamRef stream);
   /// Makes the communicator fail, so that operations which wait for other ranks end. With `from_environment` the other ranks
-  /// fail at once; else when their library detects this, at the latest after their timeout. A second call does nothing. Any thread. (ncclCommAbort)
+  /// fail at once; else when their library detects this, at the latest after their timeout. A second call does nothing. Any
+  /// thread. (ncclCommAbort)
   void abort();
   /// Returns the last 1024 operations as JSON, also after a failure: what `WEIR_FLIGHT_RECORD` writes and `weir flight`
   /// reads. Any thread.

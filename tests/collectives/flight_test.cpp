@@ -27,7 +27,8 @@ TEST_CASE("flight: a record has the last operations in their states, also while 
         std::string::npos);
   CHECK(
       first.find(
-          R"({"call": 2, "match": 1, "kind": "all_reduce", "count": 4, "type": "int32", "reduction": "max", "state": "done")") !=
+          R"({"call": 2, "match": 1, "kind": "all_reduce", "count": 4, "type": "int32", "reduction": "max", )"
+          R"("state": "done")") !=
       std::string::npos);
   for (int i = 0; i < 2000; ++i) alone->barrier(*stream);
   alone->synchronize(*stream);

@@ -216,9 +216,10 @@ TEST_CASE("shared variables of a kernel that are too large together are refused 
 
 TEST_CASE("shared variables that are too large together are refused on fibers, if there is one kernel") {
   const auto kernel = [](std::size_t bytes) {
-    return fmt::format("__device__ int f(int* x) {{ __shared__ int s[30000]; s[*x] = 1; __syncthreads(); return s[7]; }}"
-                       "__global__ void k(int* x) {{ __shared__ int s[{}]; s[*x] = *x; __syncthreads(); *x = f(x) + s[7]; }}",
-                       bytes / 4);
+    return fmt::format(
+        "__device__ int f(int* x) {{ __shared__ int s[30000]; s[*x] = 1; __syncthreads(); return s[7]; }}"
+        "__global__ void k(int* x) {{ __shared__ int s[{}]; s[*x] = *x; __syncthreads(); *x = f(x) + s[7]; }}",
+        bytes / 4);
   };
   const Variable tier("WEIR_HOST_TIER", "fibers");
   const std::size_t rest = host().properties().shared_memory_per_block_optin - 120000;
