@@ -25,7 +25,8 @@ class Peers {
   virtual ~Peers() = default;
 
   /// Publishes this rank's value under `key`; does not wait for other ranks. A second value replaces the first. A key has
-  /// at most 512 bytes, a value at most 60 KiB, and a rank at most 1 MiB of values; others throw `invalid_argument`.
+  /// at most 512 bytes, and a value at most 60 KiB; others throw `invalid_argument`. A rank has at most 1 MiB of values: the
+  /// oldest are forgotten.
   virtual void publish(std::string_view key, std::string_view value) = 0;
   /// Removes this rank's value under `key`, if there is one: later `value_of` waits for a new one.
   virtual void forget(std::string_view key) = 0;
@@ -37,7 +38,7 @@ class Peers {
   /// Whether the rank has been reported dead. Ranks may hear of a death at different times.
   virtual bool is_dead(int) { return false; }
   /// Makes the peers of a subgroup, for `split` and `rebuild`. `members`: ranks of this group, in their new order; this rank
-  /// is one of them. `name`: the same on all members, and new. Does not wait for them.
+  /// is one of them. `name`: the same on all members, and new among all groups of the job. Does not wait for them.
   virtual std::shared_ptr<Peers> group(std::span<const int> members, std::string_view name) = 0;
   /// Waits until all of `members`, ranks of this group, have called this with the same list, and returns the epoch of their
   /// meeting, a number that no other meeting has. If a member is dead, or has not come by the deadline of the first that

@@ -7,7 +7,9 @@
 #define ASIO_DISABLE_VISIBILITY
 #define ASIO_NO_DEPRECATED
 #define asio weir_asio
+#include <fcntl.h>
 #include <netinet/tcp.h>
+#include <unistd.h>
 
 #include <asio/connect.hpp>
 #include <asio/io_context.hpp>
@@ -22,9 +24,21 @@ namespace weir::store {
 
 using Tcp = asio::ip::tcp;
 
+/// Other processes must not keep a connection open: its end is the notice of a death.
+inline void close_on_exec(int socket) { ::fcntl(socket, F_SETFD, FD_CLOEXEC); }
+/// The same for a child that `fork` has just made: its copy of the socket becomes /dev/null, so that it cannot write to the
+/// connection either.
+inline void drop_in_child(int socket) noexcept {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null < 0) return;
+  ::dup3(null, socket, O_CLOEXEC);
+  ::close(null);
+}
+
 /// Lets the kernel notice within 30 seconds that the other machine, or the network to it, is gone. The kernel also answers
 /// for a process that is stopped, so that one is not taken for dead.
 inline void keep_alive(Tcp::socket& socket) {
+  close_on_exec(socket.native_handle());
   std::error_code ignored;
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   socket.set_option(Tcp::no_delay(true), ignored);

@@ -103,6 +103,7 @@ std::shared_ptr<Client> Client::connect(const Admission& admission, const std::v
       }
       const std::shared_ptr<Client> client(new Client(std::move(socket), rank, ranks));
       const std::lock_guard lock(client->mutex_);
+      client->names_[rank] = own_name();
       client->names_[0] = in.text();
       return client;
     }
@@ -113,8 +114,17 @@ std::shared_ptr<Client> Client::connect(const Admission& admission, const std::v
 
 Client::Client(std::unique_ptr<Socket> socket, int rank, int ranks)
     : socket_(std::move(socket)), rank_(rank), ranks_(ranks) {
-  const support::SignalsBlocked blocked;
-  reader_ = std::thread([this] { read(); });
+  {
+    const std::lock_guard lock(caller_.mutex);
+    caller_.start([this] { call_watches(); });
+  }
+  try {
+    const support::SignalsBlocked blocked;
+    reader_ = std::thread([this] { read(); });
+  } catch (...) {
+    caller_.stop();
+    throw;
+  }
 }
 
 Client::~Client() {
@@ -123,6 +133,7 @@ Client::~Client() {
 }
 
 void Client::end(std::string_view sentence) noexcept {
+  caller_.stop();  // a communicator may be writing its flight record
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(has_ended_, true)) return;
@@ -135,10 +146,19 @@ void Client::end(std::string_view sentence) noexcept {
   socket_->tcp.shutdown(Tcp::socket::shutdown_both, ignored);
 }
 
-void Client::send(std::string frame) {
+void Client::drop_in_child() noexcept { store::drop_in_child(socket_->tcp.native_handle()); }
+
+void Client::send(std::string_view frame) {
   const std::lock_guard lock(writing_);
+  write(frame);
+}
+
+// The reader reports an error. A signal handler of the program may interrupt the wait for room in the kernel's buffer.
+void Client::write(std::string_view frame) {
   std::error_code error;
-  asio::write(socket_->tcp, asio::buffer(frame), error);  // the reader reports an error
+  do {
+    frame.remove_prefix(asio::write(socket_->tcp, asio::buffer(frame), error));
+  } while (error == asio::error::interrupted);
 }
 
 void Client::read() {
@@ -215,21 +235,31 @@ std::string Client::failure_of(const Watch& watch) const {
   return lost_;
 }
 
-// A communicator may take long to fail, and may ask for names then, so this must not be the reader's thread.
 void Client::notify_watches() {
-  std::vector<std::pair<std::shared_ptr<Watch>, std::string>> calls;
-  for (const auto& watch : watches_) {
-    if (std::string sentence = failure_of(*watch); !sentence.empty()) calls.emplace_back(watch, std::move(sentence));
-  }
-  if (calls.empty()) return;
-  for (const auto& [watch, sentence] : calls) std::erase(watches_, watch);
-  const support::SignalsBlocked blocked;
-  std::thread([calls = std::move(calls)] {
+  const std::lock_guard lock(caller_.mutex);
+  std::erase_if(watches_, [&](const std::shared_ptr<Watch>& watch) {
+    std::string sentence = failure_of(*watch);
+    if (sentence.empty()) return false;
+    calls_.emplace_back(watch, std::move(sentence));
+    return true;
+  });
+  caller_.changed.notify_all();
+}
+
+// A communicator may take long to fail, and may ask for names then, so this is not the reader's thread.
+void Client::call_watches() {
+  std::unique_lock lock(caller_.mutex);
+  for (;;) {
+    caller_.changed.wait(lock, [this] { return caller_.is_stopping || !calls_.empty(); });
+    if (caller_.is_stopping) return;
+    const auto calls = std::exchange(calls_, {});
+    lock.unlock();
     for (const auto& [watch, sentence] : calls) {
-      const std::lock_guard lock(watch->mutex);
+      const std::lock_guard in_call(watch->mutex);
       if (const auto call = std::exchange(watch->call, {})) call(sentence);
     }
-  }).detach();
+    lock.lock();
+  }
 }
 
 void Client::add(const std::shared_ptr<Watch>& watch) {
@@ -284,10 +314,30 @@ void Client::put(std::string_view key, std::string_view value) {
                 fmt::format("a key has 1 to {} bytes, a value at most {}; these have {} and {}", max_key, max_value,
                             key.size(), value.size()));
   }
-  send(Writer(Kind::put).text(key).text(value).take());
+  const std::lock_guard lock(writing_);
+  drop(key);
+  kept_.emplace_back(key, key.size() + value.size());
+  kept_bytes_ += kept_.back().second;
+  while (kept_bytes_ > max_of_rank) {
+    const std::string oldest = kept_.front().first;
+    drop(oldest);
+    write(Writer(Kind::forget).text(oldest).take());
+  }
+  write(Writer(Kind::put).text(key).text(value).take());
 }
 
-void Client::forget(std::string_view key) { send(Writer(Kind::forget).text(key).take()); }
+void Client::forget(std::string_view key) {
+  const std::lock_guard lock(writing_);
+  drop(key);
+  write(Writer(Kind::forget).text(key).take());
+}
+
+void Client::drop(std::string_view key) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.first == key; });
+  if (found == kept_.end()) return;
+  kept_bytes_ -= found->second;
+  kept_.erase(found);
+}
 
 std::optional<Client::Answer> Client::get(int rank, std::string_view key, Clock::time_point deadline) {
   const std::uint64_t request = new_request();
@@ -357,7 +407,7 @@ class TcpPeers final : public collectives::Peers {
   }
   bool is_dead(int rank) override { return client_->is_dead(in_store(rank)); }
   std::shared_ptr<Peers> group(std::span<const int> members, std::string_view name) override {
-    return std::make_shared<TcpPeers>(client_, name_ + "/" + std::string(name), in_store(members));
+    return std::make_shared<TcpPeers>(client_, std::string(name), in_store(members));
   }
   std::uint64_t meet(std::span<const int> members, Clock::time_point deadline) override {
     const Client::Answer answer = client_->meet(name_, in_store(members), deadline);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,10 +14,12 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "collectives/peers.hpp"
 #include "collectives/store/server.hpp"
+#include "core/base/background_thread.hpp"
 
 /// A rank's connection to the store, and the `Peers` that use it.
 namespace weir::store {
@@ -50,11 +53,15 @@ class Client : public std::enable_shared_from_this<Client> {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Says goodbye and ends the connection. `sentence`: empty if this rank ends in order, else what the others are shown.
+  /// Waits at most 2 s for watches that are running, says goodbye and ends the connection. `sentence`: empty if this rank
+  /// ends in order, else what the others are shown.
   void end(std::string_view sentence) noexcept;
+  /// For a child that `fork` has just made: leaves the connection to the parent. Calls only what a signal handler may.
+  void drop_in_child() noexcept;
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
 
+  /// A rank keeps at most `max_of_rank` bytes: its oldest values are forgotten.
   void put(std::string_view key, std::string_view value);
   void forget(std::string_view key);
   /// nullopt: not by the deadline.
@@ -70,19 +77,26 @@ class Client : public std::enable_shared_from_this<Client> {
  private:
   struct Socket;
   Client(std::unique_ptr<Socket> socket, int rank, int ranks);
-  void send(std::string frame);
+  void send(std::string_view frame);
+  void write(std::string_view frame);
+  void drop(std::string_view key);
   void read();
   void handle(std::string_view body);
   void lose(const std::string& why);
   std::string failure_of(const Watch& watch) const;
   void notify_watches();
+  void call_watches();
   std::optional<Answer> wait_for(std::uint64_t request, Clock::time_point deadline);
   std::uint64_t new_request();
 
   const std::unique_ptr<Socket> socket_;
   const int rank_, ranks_;
-  std::mutex writing_;
+  std::mutex writing_;                                    // held during writes; guards the next two members
+  std::deque<std::pair<std::string, std::size_t>> kept_;  // the keys that the store has of this rank, with their bytes
+  std::size_t kept_bytes_ = 0;
   std::thread reader_;
+  detail::BackgroundThread caller_;  // its mutex guards the next member, and is locked after `mutex_`
+  std::vector<std::pair<std::shared_ptr<Watch>, std::string>> calls_;  // of watches that the thread shall make
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable arrived_;

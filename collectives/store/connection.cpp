@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <exception>
 #include <numeric>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "collectives/store/client.hpp"
@@ -60,8 +62,8 @@ void fill_hosts(Invitation& invitation) {
       if (!IN6_IS_ADDR_LINKLOCAL(&address)) bytes = &address;
     }
     auto& host = invitation.hosts[count];
-    if (bytes != nullptr && ::inet_ntop(i->ifa_addr->sa_family, bytes, host.data(), static_cast<socklen_t>(host.size())) != nullptr)
-      ++count;
+    const auto size = static_cast<socklen_t>(host.size());
+    if (bytes != nullptr && ::inet_ntop(i->ifa_addr->sa_family, bytes, host.data(), size) != nullptr) ++count;
   }
   ::freeifaddrs(all);
 }
@@ -101,6 +103,13 @@ void at_exit(int status, void* made_in) {
   if (c.server) c.server->end(sentence.empty() ? "" : who + " " + sentence);
 }
 
+// A child of fork must not keep the connections open when this process dies.
+void in_child() {
+  const Connection& c = connection();
+  c.client->drop_in_child();
+  if (c.server) c.server->drop_in_child();
+}
+
 }  // namespace
 
 bool has_address(const LaunchEnvironment& launch) {
@@ -109,7 +118,7 @@ bool has_address(const LaunchEnvironment& launch) {
 }
 
 std::shared_ptr<collectives::Peers> connect(const LaunchEnvironment& launch, const Broadcast& broadcast,
-                                            std::chrono::steady_clock::time_point deadline) {
+                                            std::chrono::steady_clock::time_point deadline) try {
   Connection& c = connection();
   if (c.client) return make_peers(c.client, "world");
   Admission admission;
@@ -176,7 +185,15 @@ std::shared_ptr<collectives::Peers> connect(const LaunchEnvironment& launch, con
     throw;
   }
   ::on_exit(at_exit, reinterpret_cast<void*>(static_cast<std::intptr_t>(::getpid())));
+  ::pthread_atfork(nullptr, nullptr, in_child);
   return make_peers(c.client, "world");
+} catch (const Error&) {
+  throw;
+} catch (const std::system_error& error) {
+  throw Error(Errc::out_of_memory, "Communicator::from_environment", launch.launcher,
+              fmt::format("the store's sockets and threads could not be made: {}; raise the limits on open files "
+                          "(ulimit -n) and threads (ulimit -u, pids.max)",
+                          error.what()));
 }
 
 }  // namespace weir::store

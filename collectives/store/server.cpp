@@ -107,10 +107,13 @@ std::string own_name() {
   return fmt::format("host {}, pid {}", host, ::getpid());
 }
 
-// All members but the counters are used only by the thread.
+// All members but the atomic ones are used only by the thread.
 struct Server::State {
   State(const Admission& a, int ranks)
-      : greeting{.run = a.run}, ticket(ticket_for(a.token)), places(static_cast<std::size_t>(ranks)) {}
+      : greeting{.run = a.run}, ticket(ticket_for(a.token)), places(static_cast<std::size_t>(ranks)),
+        sockets(static_cast<std::size_t>(ranks)) {
+    std::fill(sockets.begin(), sockets.end(), -1);
+  }
 
   void accept();
   void welcome(const SessionPtr& s);
@@ -153,6 +156,7 @@ struct Server::State {
   bool is_ending = false;  // the clients close their connections because they were told to
   std::atomic<std::uint64_t> frames_received{0}, frames_sent{0};
   std::atomic<std::size_t> stored{0}, connected{0};
+  std::vector<std::atomic<int>> sockets;  // by rank; -1: not connected
   std::thread thread;
 };
 
@@ -259,6 +263,7 @@ void Server::State::send_to_others(int rank, const Frame& frame) {
 void Server::State::over(const SessionPtr& s, const std::string& why, bool in_order) {
   if (s->is_over) return;
   s->is_over = true;
+  if (s->rank >= 0) sockets[static_cast<std::size_t>(s->rank)] = -1;
   s->limit.cancel();
   std::error_code ignored;
   s->socket.close(ignored);
@@ -352,6 +357,7 @@ bool Server::State::hello(const SessionPtr& s, Reader& in) {
   gone.erase(rank);
   ++connected;
   s->rank = rank;
+  sockets[static_cast<std::size_t>(rank)] = s->socket.native_handle();
   Place& own = place(rank);
   stored -= own.bytes;
   own = Place{.session = s, .who = who, .fate = {}, .values = {}, .bytes = 0};
@@ -502,6 +508,7 @@ Server::Server(const Admission& admission, int ranks, std::span<const std::uint1
                 fmt::format("rank 0 cannot listen on port{} {} to {}: {}; free one of them", ports.size() == 1 ? "" : "s",
                             ports.front(), ports.back(), error.message()));
   }
+  close_on_exec(acceptor.native_handle());
   state_->accept();
   const support::SignalsBlocked blocked;
   state_->thread = std::thread([state = state_.get()] { state->io.run(); });
@@ -515,6 +522,13 @@ Server::~Server() {
 std::uint16_t Server::port() const noexcept {
   std::error_code ignored;
   return state_->acceptor.local_endpoint(ignored).port();
+}
+
+void Server::drop_in_child() noexcept {
+  for (const std::atomic<int>& socket : state_->sockets) {
+    if (const int number = socket; number >= 0) store::drop_in_child(number);
+  }
+  store::drop_in_child(state_->acceptor.native_handle());
 }
 
 void Server::end(const std::string& sentence) noexcept try {

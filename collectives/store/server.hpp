@@ -33,6 +33,9 @@ class Server {
   /// ends in order.
   void end(const std::string& sentence) noexcept;
 
+  /// For a child that `fork` has just made: leaves the connections to the parent. Calls only what a signal handler may.
+  void drop_in_child() noexcept;
+
   struct Counts {
     std::uint64_t received = 0, sent = 0;  ///< frames
     std::size_t stored = 0;                ///< bytes of values
