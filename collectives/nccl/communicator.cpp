@@ -148,8 +148,9 @@ int Communicator::enqueue_one(const CollectiveCall& c) {
 
 // `number`: of the call; 0 for a split.
 void Communicator::throw_result(int result, std::string_view name, std::uint64_t number) {
-  const NativeError native = library_.native_error(result, comm_);
   const std::string operation = "Communicator::" + std::string(name);
+  if (has_failed()) throw_failure(operation.c_str());  // it was aborted during the call
+  const NativeError native = library_.native_error(result, comm_);
   if (result == invalid_argument || result == invalid_usage) {
     throw Error(Errc::backend_failure, operation, describe(),
                 "the library refused the call (for details set NCCL_DEBUG=WARN)", native);
@@ -193,6 +194,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
         locks.emplace_back(of(calls[i]).calls_);
       }
     }
+    for (const CollectiveCall& call : calls) ++of(call).open_calls_;
     if (grouped) result = api_.GroupStart();
     for (const CollectiveCall& call : calls) {
       if (!is_good(result)) break;
@@ -205,6 +207,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
       const int end = api_.GroupEnd();
       if (is_good(result)) result = end;
     }
+    for (const CollectiveCall& call : calls) --of(call).open_calls_;
   }
   if (result == in_progress) {
     for (const CollectiveCall& call : calls) {
@@ -235,6 +238,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
     for (const CommunicatorSplit& rank : ranks) {
       if (!is_blocking) locks.emplace_back(of(rank).calls_);
     }
+    for (const CommunicatorSplit& rank : ranks) ++of(rank).open_calls_;
     result = api_.GroupStart();
     for (std::size_t i = 0; i < ranks.size() && is_good(result); ++i) {
       refused = &of(ranks[i]);
@@ -245,6 +249,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
     }
     const int end = api_.GroupEnd();
     if (is_good(result)) result = end;
+    for (const CommunicatorSplit& rank : ranks) --of(rank).open_calls_;
   }
   const auto limit = Clock::now() + timeout_;
   for (std::size_t i = 0; i < ranks.size() && is_good(result); ++i) {
@@ -332,6 +337,8 @@ void Communicator::do_abort() noexcept {
   const std::lock_guard lock(calls_);
   const CommHandle comm = comm_.exchange(nullptr);
   if (comm == nullptr) return;
+  // The library frees the handle. A call that is open without the lock may still use it, and usually returns at once.
+  for (int i = 0; i < 200 && open_calls_ != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (const int result = api_.CommAbort(comm); !is_good(result)) {
     support::log(support::LogLevel::warn, "a communicator could not be aborted cleanly: ", api_.GetErrorString(result));
   }

@@ -60,9 +60,10 @@ class Communicator final : public weir::CommunicatorImpl {
 
   // With a timeout: held during calls of the library and until the end of a group, so that an abort never comes in between.
   // Without a timeout: calls do not hold it, because a call may wait for a peer, and only an abort ends that wait. Then it
-  // only separates `check` from aborts.
+  // only separates `check` from aborts, and an abort gives an open call 200 ms to return.
   std::mutex calls_;
-  std::atomic<CommHandle> comm_;  // null after an abort
+  std::atomic<CommHandle> comm_;    // null after an abort
+  std::atomic<int> open_calls_{0};  // calls of the library that may use the handle
   std::mutex pending_mutex_;
   std::deque<Pending> pending_;  // with a timeout: operations that may not be complete
 };

@@ -149,6 +149,13 @@ TEST_CASE("rccl: a timeout in the middle of a group waits for the group's end") 
   CHECK(o.status == 0);
 }
 
+TEST_CASE("rccl: an abort, also by the death of a peer, does not free a communicator under another thread's call") {
+  const Outcome o = story({"make", "abort_beside", "check"}, "slow=2:60");
+  CHECK_SAYS(o, "abort_beside: ok\n");
+  CHECK_SAYS(o, "check: communicator_failed |");
+  CHECK(o.status == 0);
+}
+
 TEST_CASE("rccl: check does not wait for another thread's call") {
   const Outcome o = story({"make", "check_beside", "value"}, "slow=2:1500");
   CHECK_SAYS(o, "the check was quick\n");

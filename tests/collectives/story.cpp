@@ -211,6 +211,14 @@ int main(int argc, char** argv) {
          other.join();
          std::printf("the check was %s\n", is_quick ? "quick" : "slow");
        }},
+      {"abort_beside",  // during another thread's all_reduce, which takes long
+       [&] {
+         std::thread other(
+             [&] { each([](Communicator& c, Stream& s, const Buffer<float>& x) { c.all_reduce(x, Reduction::sum, s); }); });
+         std::this_thread::sleep_for(std::chrono::milliseconds(20));
+         comms[0]->abort();
+         other.join();
+       }},
       {"check_last", [&] { comms.back()->check(); }},
       {"abort", [&] { comms[0]->abort(); }},
       {"value", [&] { std::printf("element: %g\n", static_cast<double>(streams[0]->read(data[0])[999])); }},
