@@ -40,10 +40,11 @@ class LocalCommunicator final : public CommunicatorImpl {
 
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override {
-    for (std::vector<CollectiveCall>& step : by_rank(calls)) {
-      auto& communicator = static_cast<LocalCommunicator&>(*step[0].communicator);
-      communicator.enqueue_step(std::move(step));
-    }
+    const auto of = [](const CollectiveCall& call) -> LocalCommunicator& {
+      return static_cast<LocalCommunicator&>(*call.communicator);
+    };
+    if (calls.size() == 1) return of(calls[0]).enqueue_step({calls.begin(), calls.end()});
+    for (std::vector<CollectiveCall>& step : by_rank(calls)) of(step[0]).enqueue_step(std::move(step));
   }
 
   std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override {
@@ -73,7 +74,7 @@ class LocalCommunicator final : public CommunicatorImpl {
  private:
   void enqueue_step(std::vector<CollectiveCall> calls) {
     const CaptureState capture = calls[0].capture;
-    check();
+    if (membership_->group->has_failed()) check();
     StreamsOfStep streams(calls);
     steps_.enqueue(streams.first(), capture, [membership = membership_, calls = std::move(calls)](StepEnd end) {
       membership->group->arrive(membership->rank, calls, end);

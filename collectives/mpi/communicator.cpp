@@ -72,10 +72,9 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     throw Error(Errc::invalid_argument, "Communicator::" + std::string(to_string(call.kind)), call.communicator->describe(),
                 fmt::format("MPI supports at most {} elements, but these are {}; split the operation", INT_MAX, call.count));
   }
-  for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) {
-    auto& communicator = static_cast<Communicator&>(*step[0].communicator);
-    communicator.enqueue_step(std::move(step));
-  }
+  const auto of = [](const CollectiveCall& call) -> Communicator& { return static_cast<Communicator&>(*call.communicator); };
+  if (calls.size() == 1) return of(calls[0]).enqueue_step({calls.begin(), calls.end()});
+  for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) of(step[0]).enqueue_step(std::move(step));
 }
 
 void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
