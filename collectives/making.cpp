@@ -244,12 +244,13 @@ struct Position {
   int rank = 0, ranks = 1;
   const MpiCommunicator* mpi = nullptr;  // null: the library connects by id
   std::span<const int> members = {};     // of `mpi`
-  std::uint64_t epoch = 0;  ///< of the ranks' meeting
+  std::uint64_t epoch = 0;               // of the ranks' meeting
 };
 
 // Creates a communicator whose ranks have met.
-CommunicatorPtr create_among(const char* operation, Device& device, const std::string& library_name, const Position& position,
-                             const std::shared_ptr<collectives::Peers>& peers, const CommunicatorOptions& options) {
+CommunicatorPtr create_among(const char* operation, Device& device, const std::string& library_name,
+                             const Position& position, const std::shared_ptr<collectives::Peers>& peers,
+                             const CommunicatorOptions& options) {
   CommunicatorLibrary& library = open_library(library_name, operation);
   CommunicatorId id;
   if (position.mpi == nullptr) {
@@ -267,7 +268,8 @@ CommunicatorPtr create_among(const char* operation, Device& device, const std::s
       const auto bytes = peers->value_of(0, "id", meeting_deadline(options));
       if (!bytes || bytes->size() != id.bytes.size()) {
         throw Error(Errc::communicator_failed, operation, device.describe(),
-                    fmt::format("{} could not create an id; see its error", peers->name_of(0)));
+                    fmt::format("{} {}", peers->name_of(0),
+                                bytes ? "could not create an id; see its error" : "has ended, or was too late with the id"));
       }
       std::memcpy(id.bytes.data(), bytes->data(), bytes->size());
     }
@@ -310,16 +312,16 @@ CommunicatorLibrary& open_mpi(const char* operation, const LaunchEnvironment& la
   const std::string remedy = "start the program by mpirun of MPICH or Open MPI, or by srun --mpi=pmix or --mpi=pmi2";
   if (!starts_mpi) {
     throw Error(Errc::unsupported, operation, place_of(launch),
-                fmt::format("the processes have no library for their collectives: host devices of several processes need MPI, "
-                            "which {} does not start; install MPICH or Open MPI, and {}",
+                fmt::format("the processes have no library for their collectives: host devices of several processes need "
+                            "MPI, which {} does not start; install MPICH or Open MPI, and {}",
                             launch.launcher == "shell" ? "this shell" : launch.launcher, remedy));
   }
   CommunicatorLibrary& mpi = open_library("mpi", operation);
   const CommunicatorLibrary::MpiPlace place = mpi.mpi_place({});
   if (place.rank != launch.rank || place.size != launch.ranks) {
     throw Error(Errc::invalid_environment, operation, place_of(launch),
-                fmt::format("in MPI this process is rank {} of {}, so another MPI than the launcher's was opened (WEIR_MPI), or "
-                            "the launcher did not start MPI; {}",
+                fmt::format("in MPI this process is rank {} of {}, so another MPI than the launcher's was opened "
+                            "(WEIR_MPI), or the launcher did not start MPI; {}",
                             place.rank, place.size, remedy));
   }
   return mpi;
@@ -379,7 +381,8 @@ CommunicatorPtr Communicator::rebuild(std::span<const int> members, const Commun
   const auto all = impl().peers();
   if (!all) refuse(Errc::unsupported, without_store);
   const auto own = std::find(members.begin(), members.end(), rank_);
-  if (own == members.end()) refuse(Errc::invalid_argument, fmt::format("the list of members does not contain rank {}", rank_));
+  if (own == members.end())
+    refuse(Errc::invalid_argument, fmt::format("the list of members does not contain rank {}", rank_));
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (members[i] < 0 || members[i] >= size_)
       refuse(Errc::invalid_argument, fmt::format("rank {} does not exist; the ranks are 0 to {}", members[i], size_ - 1));
