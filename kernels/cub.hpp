@@ -232,8 +232,9 @@ class weir_scans : public weir_E {
   WEIR_CUB_RUN(nullptr, (weir_P{true, __first}), weir_T __first, weir_Op __op)
   WEIR_CUB_RUN(&__all, (weir_P{true, __first}), weir_T __first, weir_Op __op, weir_T& __all)
 #undef WEIR_CUB_RUN
+  // Not for an initial value of another type and a named operator.
   template <class weir_S, class weir_Op, class weir_F>
-  WEIR_CUB void weir_run(weir_S __s, weir_Op __op, weir_F& __f) {
+  WEIR_CUB auto weir_run(weir_S __s, weir_Op __op, weir_F& __f) -> decltype((void)__f(__s.weir_in[0])) {
     this->weir_scan(__s, __op, nullptr, weir_callback<weir_T, weir_F>{__f});
   }
   template <class weir_S, class weir_Op, class weir_F>

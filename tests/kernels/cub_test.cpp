@@ -175,11 +175,12 @@ TEST_CASE("cub::BlockReduce of several types") {
   const auto in = random_ints(64, 9, -100, 100);
   std::vector<int> positive(in.size());
   std::transform(in.begin(), in.end(), positive.begin(), [](int v) { return v < 0 ? -v : v; });
-  const auto out = upload(std::vector<double>(3));
+  const auto out = upload(std::vector<double>(4));
   launch(module()->untyped_kernel("cub_types"), {.grid = {1}, .block = {64}}, upload(positive), out);
   std::uint64_t bits = 0;
   for (const int v : positive) bits |= std::uint64_t{1} << v % 64;
-  CHECK(download(out) == std::vector<double>{1.0 * most(positive), sum(positive) + 32.0, static_cast<double>(bits)});
+  CHECK(download(out) == std::vector<double>{1.0 * most(positive), sum(positive) + 32.0, static_cast<double>(bits),
+                                             1.0 * sum(positive)});
 }
 
 TEST_SUITE_END();

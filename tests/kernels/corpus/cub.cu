@@ -187,5 +187,9 @@ extern "C" __global__ void cub_types(const int* in, double* out) {
   const double large = cub::BlockReduce<double, 64>().Sum(v + 0.5);
   const unsigned long long bits =
       cub::BlockReduce<unsigned long long, 64>().Reduce(1ull << v % 64, [](unsigned long long a, unsigned long long b) { return a | b; });
+  cub::Sum add;
+  double before;  // the initial value is an integer
+  cub::BlockScan<double, 64>().ExclusiveScan((double)v, before, 0, add);
   if (threadIdx.x == 0) out[0] = small, out[1] = large, out[2] = (double)bits;
+  if (threadIdx.x == 63) out[3] = before + v;
 }
