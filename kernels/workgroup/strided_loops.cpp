@@ -186,11 +186,14 @@ class Finder {
     const auto without_turns = [&](Value* value) -> Value* {
       auto* const result = dyn_cast<llvm::PHINode>(value);
       if (result == nullptr || result->getParent() != found.exit) return value;
+      Value* initial = nullptr;
       for (llvm::PHINode& phi : found.header->phis()) {
-        if (&phi != found.index && phi.getIncomingValueForBlock(found.latch) == result->getIncomingValue(0))
-          return phi.getIncomingValueForBlock(found.preheader);
+        if (&phi == found.index || phi.getIncomingValueForBlock(found.latch) != result->getIncomingValue(0)) continue;
+        Value* const own = phi.getIncomingValueForBlock(found.preheader);
+        if (initial != nullptr && initial != own) return nullptr;  // the loop's result does not show which variable it is
+        initial = own;
       }
-      return nullptr;
+      return initial;
     };
     for (llvm::PHINode& phi : found.exit->phis()) {
       if (phi.getNumIncomingValues() != 1 || without_turns(&phi) == nullptr) return false;

@@ -78,10 +78,24 @@ TEST_CASE("strided loops: a bound near the greatest integer, and a step that is 
   constexpr int most = 0x7fffffff, first = most - 300;
   std::vector<int> expected(size, before);
   for (int thread = 0; thread < 256; ++thread) {
-    for (int i = thread; first + i < most - 40; i += 32) ++expected[static_cast<std::size_t>(i)];
+    for (int i = thread; first + i < most - 40; i += 32) expected[static_cast<std::size_t>(i)] = before + 1;
   }
   const LaunchConfig shape{.grid = {1}, .block = {256}};
   CHECK(written("k_strided_to_top", shape, most - 40, 32, static_cast<unsigned>(first)) == expected);
+}
+
+// Threads without an iteration keep their own initial value of each variable.
+TEST_CASE("strided loops: two variables that every iteration makes equal") {
+  for (const int n : {1, 6, 7, 31, 100}) {
+    for (const bool is_first : {true, false}) {
+      std::vector<int> expected(size, before);
+      for (int i = 0; i < n; ++i) expected[static_cast<std::size_t>(i)] = i < 32 ? 1 : 4 * before;
+      for (int thread = n; thread < 32; ++thread) expected[static_cast<std::size_t>(n + thread)] = is_first ? 0 : 1;
+      CAPTURE(n);
+      const char* const name = is_first ? "k_strided_first_value" : "k_strided_other_value";
+      CHECK(written(name, {.grid = {1}, .block = {32}}, n) == expected);
+    }
+  }
 }
 
 TEST_CASE("joined blocks: rows of several lines, whose ends do not meet the blocks' ends") {

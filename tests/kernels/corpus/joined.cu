@@ -98,5 +98,23 @@ KERNEL(k_strided_shares) {
 }
 KERNEL(k_strided_to_top) {
   const int first = (int)base + threadIdx.x;
-  for (int i = first; i < n; i += width) atomicAdd(&out[i - (int)base], 1);
+  for (int i = first; i < n; i += width) out[i - (int)base] = 101;
+}
+KERNEL(k_strided_first_value) {
+  int last = 0, other = 1;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    const int own = out[i];
+    out[i] = 3 * last + other;
+    last = other = own;
+  }
+  out[n + threadIdx.x] = last;
+}
+KERNEL(k_strided_other_value) {
+  int last = 0, other = 1;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    const int own = out[i];
+    out[i] = 3 * last + other;
+    last = other = own;
+  }
+  out[n + threadIdx.x] = other;
 }
