@@ -305,12 +305,16 @@ std::string place_of(const LaunchEnvironment& launch) {
 
 constexpr const char* without_store = "its ranks share no store; create it by Communicator::from_environment";
 
+// Whether the launcher starts MPI.
+bool starts_mpi() {
+  return support::environment("PMI_RANK") || support::environment("PMIX_RANK") ||
+         support::environment("OMPI_COMM_WORLD_RANK") || support::environment("MV2_COMM_WORLD_RANK");
+}
+
 // Opens MPI, and checks that its ranks are the launcher's: a process that MPI's launcher has not started is alone in MPI.
 CommunicatorLibrary& open_mpi(const char* operation, const LaunchEnvironment& launch) {
-  const bool starts_mpi = support::environment("PMI_RANK") || support::environment("PMIX_RANK") ||
-                          support::environment("OMPI_COMM_WORLD_RANK") || support::environment("MV2_COMM_WORLD_RANK");
   const std::string remedy = "start the program by mpirun of MPICH or Open MPI, or by srun --mpi=pmix or --mpi=pmi2";
-  if (!starts_mpi) {
+  if (!starts_mpi()) {
     throw Error(Errc::unsupported, operation, place_of(launch),
                 fmt::format("the processes have no library for their collectives: host devices of several processes need "
                             "MPI, which {} does not start; install MPICH or Open MPI, and {}",
@@ -348,6 +352,11 @@ CommunicatorPtr Communicator::from_environment(Device& device, const Communicato
   const MpiCommunicator world;
   store::Broadcast broadcast;
   if (library == "mpi" || !store::has_address(launch)) {
+    if (library != "mpi" && !starts_mpi()) {
+      throw Error(Errc::invalid_environment, operation, place_of(launch),
+                  "MASTER_ADDR and MASTER_PORT are not both set, so rank 0 cannot be found; set them, on one machine to "
+                  "localhost and a free port");
+    }
     CommunicatorLibrary& mpi = open_mpi(operation, launch);
     broadcast = [&](std::span<std::byte> bytes) { mpi.mpi_broadcast(world, bytes); };
   }

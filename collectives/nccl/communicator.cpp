@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -102,11 +103,13 @@ Communicator::~Communicator() {
   if (timeout_.count() != 0) Watch::instance().remove(*this);
   if (comm_ == nullptr) return;
   int result = success;
-  if (timeout_.count() != 0) {  // a non-blocking communicator is destroyed in two steps
+  // A clean end waits for the other ranks. They may wait for this one, if an exception ends it early.
+  const bool is_early = std::uncaught_exceptions() != 0;
+  if (timeout_.count() != 0 && !is_early) {  // a non-blocking communicator is destroyed in two steps
     result = api_.CommFinalize(comm_);
     if (is_good(result)) result = settle(api_, comm_, Clock::now() + timeout_);
   }
-  if (result == success)
+  if (result == success && !is_early)
     result = api_.CommDestroy(comm_);
   else
     api_.CommAbort(comm_);

@@ -49,6 +49,14 @@ TEST_CASE("rccl: non-blocking communicators, for a timeout, work likewise") {
   CHECK_SAYS(o, "drop: ok");
 }
 
+TEST_CASE("rccl: an exception does not wait for the other ranks, as a clean end would") {
+  const std::string end = "fail=CommFinalize:1:2";
+  CHECK(story({"make_short", "drop"}, end).complains("could not be ended cleanly"));
+  const Outcome o = story({"make_short", "drop_by_exception"}, end);
+  CHECK_SAYS(o, "drop_by_exception: ok");
+  CHECK_FALSE(o.complains("could not be ended cleanly"));
+}
+
 TEST_CASE("rccl: a library that is not there is an error that says what was tried and what would help") {
   const Outcome named = story({"make"}, "", {{"WEIR_RCCL", "/nonexistent/librccl.so.1"}});
   CHECK_SAYS(named,

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -223,6 +224,14 @@ int main(int argc, char** argv) {
       {"abort", [&] { comms[0]->abort(); }},
       {"value", [&] { std::printf("element: %g\n", static_cast<double>(streams[0]->read(data[0])[999])); }},
       {"drop", [&] { comms.clear(); }},
+      {"drop_by_exception",
+       [&] {
+         try {
+           const auto dropped = std::move(comms);
+           throw std::runtime_error("on purpose");
+         } catch (const std::runtime_error&) {
+         }
+       }},
   };
   for (int i = 2; i < argc; ++i) {
     try {
