@@ -284,7 +284,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
 void Communicator::submit(std::span<CollectiveCall> calls) try {
   CommunicatorImpl& first = calls.front().communicator->impl();
   for (CollectiveCall& call : calls) call.communicator->impl().recorder_->add(call);
-  if (!(detail::is_watched() | checks_operations.load(std::memory_order_relaxed))) [[likely]]
+  if (!detail::is_watched() && !checks_operations.load(std::memory_order_relaxed)) [[likely]]
     return first.do_enqueue(calls);
   detail::out_of_line([&] {
     if (checks_operations.load(std::memory_order_relaxed)) CommunicatorImpl::compare(calls);
