@@ -25,8 +25,8 @@ inline bool mutated(std::string_view name) noexcept {
 """
 
 MUTATIONS = [
-    ("blocking_waits_spin", "api.cpp", "blocking_sync ? Patience::sleeping",
-     "blocking_sync && !MUTATED ? Patience::sleeping"),
+    ("blocking_waits_spin", "api.cpp", "blocking_sync ? PollPolicy::sleeping",
+     "blocking_sync && !MUTATED ? PollPolicy::sleeping"),
     ("called_at_the_end", "symbols.hpp", "runtime_is_ending.load(std::memory_order_relaxed)",
      "runtime_is_ending.load(std::memory_order_relaxed) && !MUTATED"),
     ("capture_modes_kept", "driver.cpp", "#undef WEIR_HIP_FIND\n\n  const hipError_t told",
@@ -47,12 +47,12 @@ MUTATIONS = [
      "if (result == hipErrorLaunchFailure && !MUTATED) {"),
     ("legacy_stream_by_number", "api.hpp", "legacy_stream() noexcept { return nullptr; }",
      "legacy_stream() noexcept { return MUTATED ? reinterpret_cast<StreamHandle>(std::uintptr_t{1}) : nullptr; }"),
-    ("loaded_copy_passed_over", "driver.cpp", 'gpu::loaded_library("libamdhip64.so"); !loaded.empty())',
-     'gpu::loaded_library("libamdhip64.so"); !loaded.empty() && !MUTATED)'),
+    ("loaded_copy_passed_over", "driver.cpp", 'detail::loaded_library("libamdhip64.so"); !loaded.empty())',
+     'detail::loaded_library("libamdhip64.so"); !loaded.empty() && !MUTATED)'),
     ("modules_on_another_device", "api.cpp", "  return ModuleLoadData(&module, image);",
      "  if (MUTATED) SetDevice(0);\n  return ModuleLoadData(&module, image);"),
-    ("no_sleep_by_policy", "api.cpp", "Patience Api::patience_of(StreamHandle stream) const {",
-     "Patience Api::patience_of(StreamHandle stream) const {\n  if (MUTATED) return Patience::automatic;"),
+    ("no_sleep_by_policy", "api.cpp", "PollPolicy Api::poll_policy_of(StreamHandle stream) const {",
+     "PollPolicy Api::poll_policy_of(StreamHandle stream) const {\n  if (MUTATED) return PollPolicy::automatic;"),
     ("not_ready_left_behind", "symbols.hpp", "const Result result = call(arguments...);",
      "const Result result = call(arguments...);\n      if (result == hipErrorNotReady && MUTATED) return result;"),
     ("null_stream_frees_itself", "api.cpp", "Api::free_async(void* memory, StreamHandle stream) const {",
@@ -81,10 +81,10 @@ MUTATIONS = [
      "  if (MUTATED) condition = condition == WaitCondition::eq ? WaitCondition::bit_and : WaitCondition::eq;"),
     ("wait_mask_forgotten", "api.cpp", "constexpr std::uint64_t mask = all_bits;",
      "const std::uint64_t mask = MUTATED ? 0 : all_bits;"),
-    ("waits_end_unsynchronized", "api.cpp", "patience_of(stream));\n    if (result != success)",
-     "patience_of(stream));\n    if (result != success || MUTATED)"),
-    ("waits_end_unsynchronized", "api.cpp", "Patience::automatic);\n    if (result != success)",
-     "Patience::automatic);\n    if (result != success || MUTATED)"),
+    ("waits_end_unsynchronized", "api.cpp", "poll_policy_of(stream));\n    if (result != success)",
+     "poll_policy_of(stream));\n    if (result != success || MUTATED)"),
+    ("waits_end_unsynchronized", "api.cpp", "PollPolicy::automatic);\n    if (result != success)",
+     "PollPolicy::automatic);\n    if (result != success || MUTATED)"),
 ]
 
 ROWS = [
