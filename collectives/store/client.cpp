@@ -94,11 +94,10 @@ std::shared_ptr<Client> Client::connect(const Admission& admission, const std::v
       }
       Reader in(body);
       const Kind kind = in.kind();
-      // A rank that was here before may not have been noticed to be gone.
       if (kind == Kind::refused) {
-        const std::string sentence(in.text());
-        note(sentence);
-        if (sentence.find("is here already") == std::string::npos) fail(obstacle);
+        const bool is_temporary = in.number<std::uint8_t>() != 0;
+        note(in.text());
+        if (!is_temporary) fail(obstacle);
         continue;
       }
       const std::shared_ptr<Client> client(new Client(std::move(socket), rank, ranks));

@@ -117,7 +117,7 @@ struct Server::State {
 
   void accept();
   void welcome(const SessionPtr& s);
-  void turn_away(const SessionPtr& s, std::string_view sentence);
+  void turn_away(const SessionPtr& s, std::string_view sentence, bool is_temporary = false);
   void discard(const SessionPtr& s);
   void read_frame(const SessionPtr& s);
   bool handle(const SessionPtr& s, Reader& in);
@@ -201,8 +201,8 @@ void Server::State::welcome(const SessionPtr& s) {
 }
 
 // The connection stays open until the client has read the sentence, or its time is over. What it sends is not read.
-void Server::State::turn_away(const SessionPtr& s, std::string_view sentence) {
-  send(s, std::make_shared<std::string>(Writer(Kind::refused).text(sentence).take()));
+void Server::State::turn_away(const SessionPtr& s, std::string_view sentence, bool is_temporary) {
+  send(s, std::make_shared<std::string>(Writer(Kind::refused).number(is_temporary).text(sentence).take()));
   discard(s);
 }
 
@@ -341,17 +341,15 @@ bool Server::State::hello(const SessionPtr& s, Reader& in) {
   const auto ranks = in.number<std::int32_t>();
   const std::string who(in.text().substr(0, max_key));
   if (!in.is_good()) return false;
-  std::string refusal;
-  if (static_cast<std::size_t>(ranks) != places.size())
-    refusal = fmt::format("it belongs to {} ranks, but rank 0 to {}", ranks, places.size());
-  else if (!is_rank(rank))
-    refusal = fmt::format("rank {} does not exist", rank);
-  else if (place(rank).session)
-    refusal = fmt::format("{} is here already", name(rank));
-  if (!refusal.empty()) {
-    turn_away(s, refusal);
+  const auto refuse = [&](const std::string& sentence, bool is_temporary = false) {
+    turn_away(s, sentence, is_temporary);
     return true;
-  }
+  };
+  if (static_cast<std::size_t>(ranks) != places.size())
+    return refuse(fmt::format("it belongs to {} ranks, but rank 0 to {}", ranks, places.size()));
+  if (!is_rank(rank)) return refuse(fmt::format("rank {} does not exist", rank));
+  // A rank that was here before may not have been noticed to be gone.
+  if (place(rank).session) return refuse(fmt::format("{} is here already", name(rank)), true);
   s->limit.cancel();
   strangers.erase(s);
   gone.erase(rank);

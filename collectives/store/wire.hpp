@@ -41,7 +41,7 @@ enum class Kind : std::uint8_t {
   bye,     ///< sentence: empty for an orderly end, else it becomes the notice of this rank's death
   // from the store
   welcome,  ///< the name of rank 0
-  refused,  ///< sentence
+  refused,  ///< whether it helps to try again, sentence
   answer,   ///< request, whether it succeeded, value or sentence
   died,     ///< rank, sentence
   ended,    ///< sentence: rank 0 ends; empty if in order
