@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "backends/gpu/driver_calls.hpp"
 #include "backends/hip/api.hpp"
@@ -16,6 +15,7 @@
 #include "core/base/library.hpp"
 #include "weir/error.hpp"
 #include "weir/feature.hpp"
+#include "weir/plugin/feature_list.hpp"
 #include "weir/plugin/support.hpp"
 
 /// Finds and opens the HIP runtime, and fills the function table.
@@ -137,27 +137,6 @@ void show_to_tools(Symbols& table) {
 #undef WEIR_HIP_SHOW
 }
 
-/// The features that WEIR_ENABLE_FEATURES lists. Throws `invalid_environment`.
-std::bitset<feature_count> enabled_features() {
-  constexpr const char* list = "WEIR_ENABLE_FEATURES";
-  std::bitset<feature_count> enabled;
-  const std::optional<std::string> value = support::environment(list);
-  if (!value) return enabled;
-  for (std::string_view rest = *value;;) {
-    const std::string_view name = rest.substr(0, rest.find(','));
-    const std::optional<Feature> feature = parse_feature(name);
-    if (!feature) {
-      throw Error(Errc::invalid_environment, std::string("reading ") + list + "='" + *value + "'", "",
-                  "'" + std::string(name) +
-                      "' is not a feature; list features separated by single commas, such as graph_capture");
-    }
-    enabled.set(static_cast<std::size_t>(*feature));
-    if (name.size() == rest.size()) break;
-    rest.remove_prefix(name.size() + 1);
-  }
-  return enabled;
-}
-
 }  // namespace
 
 std::string Api::version_text() const {
@@ -166,7 +145,7 @@ std::string Api::version_text() const {
 
 const Api& Api::load(PluginContext& context) {
   // The variables are read before the library is opened, so a wrong value is reported even on machines without the runtime.
-  const std::bitset<feature_count> enabled = enabled_features();
+  const std::bitset<feature_count> enabled = support::environment_features("WEIR_ENABLE_FEATURES");
   const detail::Library library = open_library(&context);
   std::unique_ptr<Api> api(new Api);
   api->library_path_ = library.path();

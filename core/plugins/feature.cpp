@@ -11,6 +11,8 @@
 #include "core/base/near_match.hpp"
 #include "core/plugins/feature_override.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/feature_list.hpp"
+#include "weir/plugin/support.hpp"
 
 // The names and descriptions of features, `FeatureTable`, and WEIR_DISABLE_FEATURES.
 namespace weir {
@@ -113,25 +115,26 @@ void FeatureTable::set(Feature feature, Support support, std::string reason) {
   states_[index] = {support, std::move(reason)};
 }
 
-namespace detail {
-
-std::bitset<feature_count> parse_disabled_features(std::string_view value) {
-  constexpr const char* variable = "WEIR_DISABLE_FEATURES";
-  std::bitset<feature_count> disabled;
-  for (const std::string_view element : split_list(variable, value, ',', "list features separated by single commas")) {
+std::bitset<feature_count> support::environment_features(const char* name) {
+  std::bitset<feature_count> listed;
+  const std::optional<std::string> value = environment(name);
+  if (!value) return listed;
+  for (const std::string_view element : detail::split_list(name, *value, ',', "list features separated by single commas")) {
     const std::optional<Feature> feature = parse_feature(element);
     if (!feature) {
-      const std::string_view meant = nearest_name(element, feature_names);
-      throw_invalid_environment(
-          variable, value,
+      const std::string_view meant = detail::nearest_name(element, feature_names);
+      detail::throw_invalid_environment(
+          name, *value,
           meant.empty()
               ? fmt::format("'{}' is not a feature; the features are {}", element, fmt::join(feature_names, ", "))
               : fmt::format("'{}' is not a feature; did you mean '{}'? `weir info` lists all features", element, meant));
     }
-    disabled.set(static_cast<std::size_t>(*feature));
+    listed.set(static_cast<std::size_t>(*feature));
   }
-  return disabled;
+  return listed;
 }
+
+namespace detail {
 
 void disable_features(FeatureTable& table, const std::bitset<feature_count>& disabled) {
   const auto is_disabled = [&](Feature feature) { return disabled[static_cast<std::size_t>(feature)]; };
@@ -150,10 +153,7 @@ void disable_features(FeatureTable& table, const std::bitset<feature_count>& dis
 }
 
 const std::bitset<feature_count>& disabled_features() {
-  static const std::bitset<feature_count> disabled = [] {
-    const std::optional<std::string> value = support::environment("WEIR_DISABLE_FEATURES");
-    return value ? parse_disabled_features(*value) : std::bitset<feature_count>{};
-  }();
+  static const std::bitset<feature_count> disabled = support::environment_features("WEIR_DISABLE_FEATURES");
   return disabled;
 }
 
