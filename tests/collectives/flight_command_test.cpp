@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 #include "weir/weir.hpp"
 
@@ -15,13 +16,6 @@
 using weir::test::Outcome;
 
 namespace {
-
-#define CHECK_SAYS(outcome, text) \
-  do {                            \
-    INFO((outcome).output);       \
-    INFO((outcome).errors);       \
-    CHECK((outcome).says(text));  \
-  } while (false)
 
 std::vector<std::string> files_of(const weir::test::TemporaryFolder& folder) {
   std::vector<std::string> files;

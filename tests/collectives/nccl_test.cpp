@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // Tests how the plugins for NCCL and RCCL open the library and handle its results, with a stand-in for the library on a HIP
@@ -25,13 +26,6 @@ Outcome story(const std::vector<std::string>& steps, const std::string& script =
   arguments.insert(arguments.end(), steps.begin(), steps.end());
   return weir::test::run(STORY, arguments, environment);
 }
-
-#define CHECK_SAYS(outcome, text) \
-  do {                            \
-    INFO((outcome).output);       \
-    INFO((outcome).errors);       \
-    CHECK((outcome).says(text));  \
-  } while (false)
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // Tests the conformance program as the author of a backend uses it.
@@ -41,12 +42,6 @@ json find_case(const json& report, const std::string& name) {
 }
 
 }  // namespace
-
-#define CHECK_SAYS(outcome, text)             \
-  do {                                        \
-    INFO((outcome).output, (outcome).errors); \
-    CHECK((outcome).says(text));              \
-  } while (false)
 
 TEST_CASE("conformance: a value stands behind '=' or is the next argument") {
   const Outcome joined = conformance({"--backend=immediate", "--device=1", "--test-case=S13 device: tells*"});

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/drivers/trace.hpp"
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // Tests how the CUDA backend handles the results of a driver library, with stand-ins for the library.
@@ -33,11 +34,6 @@ Outcome tell(const std::string& script, const std::vector<std::string>& steps, E
 
 }  // namespace
 
-#define CHECK_SAYS(outcome, text)                    \
-  do {                                               \
-    INFO((outcome).output, (outcome).errors);        \
-    CHECK((outcome).says(text));                     \
-  } while (false)
 #define CHECK_SILENT(outcome, text)                  \
   do {                                               \
     INFO((outcome).output, (outcome).errors);        \

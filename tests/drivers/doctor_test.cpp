@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // Tests the diagnoses of `weir doctor`: for descriptions of machines, and for this machine with stand-ins for drivers and
@@ -85,12 +86,6 @@ Outcome doctor(Environment environment) { return weir::test::run(WEIR_TEST_COMMA
     CHECK_MESSAGE(has(d_.cause, words), "the cause is: " << d_.cause);                                                     \
     CHECK_MESSAGE(any(d_.commands, command), "the first command is: " << (d_.commands.empty() ? "none" : d_.commands[0])); \
   } while (false)
-#define CHECK_SAYS(outcome, text)             \
-  do {                                        \
-    INFO((outcome).output, (outcome).errors); \
-    CHECK((outcome).says(text));              \
-  } while (false)
-
 // --- Descriptions of machines -----------------------------------------------------------------------------------------
 
 TEST_CASE("doctor: CUDA without a driver library") {

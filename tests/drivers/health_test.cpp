@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/drivers/trace.hpp"
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 
 // Tests poisoned devices, waits with a deadline and reports of pending work, with stand-ins for both vendors' drivers. Code
@@ -52,12 +53,6 @@ std::string fail(const Vendor& vendor, const std::string& function, const std::s
 }
 
 }  // namespace
-
-#define CHECK_SAYS(outcome, text)             \
-  do {                                        \
-    INFO((outcome).output, (outcome).errors); \
-    CHECK((outcome).says(text));              \
-  } while (false)
 
 TEST_CASE("health: a fault that the driver goes on to report poisons the device, and every later call has the first error") {
   for (const Vendor& vendor : vendors()) {

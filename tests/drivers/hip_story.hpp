@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/drivers/trace.hpp"
+#include "tests/unit/check_says.hpp"
 #include "tests/unit/subprocess.hpp"
 
 /// Runs scenarios with a stand-in for one release of the HIP runtime.
@@ -41,9 +42,3 @@ inline Outcome tell(const std::string& release, const std::string& script, const
 }  // namespace weir::test
 
 // Computed once: doctest would build the message while it holds its lock, and a failure in that would wait for the lock.
-#define CHECK_SAYS(outcome, text)                  \
-  do {                                             \
-    const ::weir::test::Outcome& said = (outcome); \
-    INFO(said.output, said.errors);                \
-    CHECK(said.says(text));                        \
-  } while (false)
