@@ -118,31 +118,30 @@ Client::Client(std::unique_ptr<Socket> socket, int rank, int ranks)
     caller_.start([this] { call_watches(); });
   }
   try {
-    const support::SignalsBlocked blocked;
-    reader_ = std::thread([this] { read(); });
+    const std::lock_guard lock(reader_.mutex);
+    reader_.start([this] { read(); });
   } catch (...) {
     caller_.stop();
     throw;
   }
 }
 
-Client::~Client() {
-  end({});
-  if (reader_.joinable()) reader_.join();
-}
+Client::~Client() { end({}); }
 
 void Client::end(std::string_view sentence) noexcept {
   caller_.stop();  // a communicator may be writing its flight record
+  bool has_ended = false;
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(has_ended_, true)) return;
+    has_ended = std::exchange(has_ended_, true);
   }
-  try {
-    send(Writer(Kind::bye).text(sentence).take());
-  } catch (const std::exception&) {  // out of memory: the store sees the end of the connection
-  }
+  if (!has_ended) try {
+      send(Writer(Kind::bye).text(sentence).take());
+    } catch (const std::exception&) {  // out of memory: the store sees the end of the connection
+    }
   std::error_code ignored;
   socket_->tcp.shutdown(Tcp::socket::shutdown_both, ignored);
+  reader_.stop();
 }
 
 void Client::drop_in_child() noexcept { store::drop_in_child(socket_->tcp.native_handle()); }

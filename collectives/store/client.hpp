@@ -13,7 +13,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,8 +52,8 @@ class Client : public std::enable_shared_from_this<Client> {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Waits at most 2 s for watches that are running, says goodbye and ends the connection. `sentence`: empty if this rank
-  /// ends in order, else what the others are shown.
+  /// Waits at most 2 s for watches that are running, says goodbye, ends the connection and joins the threads. `sentence`:
+  /// empty if this rank ends in order, else what the others are shown.
   void end(std::string_view sentence) noexcept;
   /// For a child that `fork` has just made: leaves the connection to the parent. Calls only what a signal handler may.
   void drop_in_child() noexcept;
@@ -94,7 +93,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::mutex writing_;                                    // held during writes; guards the next two members
   std::deque<std::pair<std::string, std::size_t>> kept_;  // the keys that the store has of this rank, with their bytes
   std::size_t kept_bytes_ = 0;
-  std::thread reader_;
+  detail::BackgroundThread reader_;
   detail::BackgroundThread caller_;  // its mutex guards the next member, and is locked after `mutex_`
   std::vector<std::pair<std::shared_ptr<Watch>, std::string>> calls_;  // of watches that the thread shall make
 
