@@ -52,6 +52,7 @@ wanted=(
   "python3-pytest|module pytest|the tests of the Python package"
   "libdlpack-dev|header dlpack/dlpack.h|the test of DLPack tensors"
   "openmpi-bin|command mpirun|the tests of collectives between processes"
+  "libgloo-dev|header gloo/transport/unbound_buffer.h|collectives over Gloo"
   "doxygen|command doxygen|the reference as HTML"
   "abigail-tools|command abidiff|the comparison of the C interface with its first release"
 )

@@ -41,6 +41,7 @@ ROOMS = {
     "collectives/store": "core/base collectives",
     "collectives/nccl": "core/base collectives",
     "collectives/mpi": "core/base collectives collectives/host",
+    "collectives/gloo": "core/base collectives collectives/host",
     "bindings/c": "",
     "bindings/python": "",
     "tools": "core/base core/saved kernels backends/cache",

@@ -34,6 +34,7 @@ list(TRANSFORM weir_built_in REPLACE "^weir_" "")
 foreach(plugin IN LISTS weir_plugin_targets)
   set_target_properties(${plugin} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
   string(REGEX REPLACE "^weir_" "" weir_component ${plugin})
+  string(REGEX REPLACE "^comm_gloo" "gloo" weir_component ${weir_component})
   string(REGEX REPLACE "^comm_.*" "collectives" weir_component ${weir_component})  # these three are one package
   string(REGEX REPLACE "^tool_.*" "tools" weir_component ${weir_component})
   install(TARGETS ${plugin} LIBRARY DESTINATION "${WEIR_PLUGIN_INSTALL_DIR}" COMPONENT ${weir_component})

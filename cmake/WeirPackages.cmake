@@ -74,6 +74,20 @@ endif()
 weir_package(collectives ${weir_library_package}-collectives
   "The plugins for collectives. They open NCCL, RCCL or MPI where they are."
   DEPENDS "${weir_same}" SUGGESTS "libopenmpi3")
+if(TARGET weir_comm_gloo)
+  # Gloo has no stable ABI: the plugin works only with the build of libgloo that it was built with.
+  set(weir_gloo libgloo0)
+  get_filename_component(file "${WEIR_GLOO_LIBRARY}" REALPATH)
+  execute_process(COMMAND dpkg-query --search "${file}" OUTPUT_VARIABLE owner ERROR_QUIET)
+  if(owner MATCHES "^([^:]+):")
+    set(weir_gloo ${CMAKE_MATCH_1})
+    execute_process(COMMAND dpkg-query --show --showformat "\${Version}" ${weir_gloo} OUTPUT_VARIABLE version ERROR_QUIET)
+    string(APPEND weir_gloo " (= ${version})")
+  endif()
+  weir_package(gloo ${weir_library_package}-gloo
+    "The plugin for collectives over Gloo, for processes on CPUs without MPI. It needs this distribution's libgloo."
+    DEPENDS "${weir_same}, ${weir_gloo}")
+endif()
 if(TARGET weir_command OR TARGET weir-conformance)
   weir_package(tools weir-tools
     "The command weir with its tools, and the conformance suite for authors of backends." DEPENDS "${weir_same}"

@@ -58,9 +58,9 @@ struct Opened {
 
 CommunicatorLibrary& open_library(std::string_view name, const char* operation) {
   if (name == "host") return host_library();
-  if (name != "nccl" && name != "rccl" && name != "mpi") {
+  if (name != "nccl" && name != "rccl" && name != "mpi" && name != "gloo") {
     throw Error(Errc::invalid_argument, operation, fmt::format("library '{}'", name),
-                "this is not a library of collectives; the libraries are nccl, rccl, host and mpi");
+                "this is not a library of collectives; the libraries are nccl, rccl, host, mpi and gloo");
   }
   static detail::NoDestructor<Opened> opened;
   const std::lock_guard lock((*opened).mutex);

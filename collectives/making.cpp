@@ -43,12 +43,13 @@ std::string library_for(const char* operation, Device& device, const Communicato
   const std::string_view own = own_library(backend);
   if (options.library.empty()) return std::string(own == "host" ? on_host : own);
   if (options.library == own || options.library == "mpi") return options.library;
-  constexpr std::string_view known[] = {"nccl", "rccl", "host"};
+  if (own == "host" && options.library == "gloo") return options.library;
+  constexpr std::string_view known[] = {"nccl", "rccl", "host", "gloo"};
   const bool is_known = std::find(std::begin(known), std::end(known), options.library) != std::end(known);
-  throw Error(
-      Errc::invalid_argument, operation, device.describe(),
-      fmt::format("{} '{}'; for devices of the backend {} use {} or mpi, or let Weir choose",
-                  is_known ? "these devices cannot use the library" : "unknown library", options.library, backend, own));
+  throw Error(Errc::invalid_argument, operation, device.describe(),
+              fmt::format("{} '{}'; for devices of the backend {} use {}{} or mpi, or let Weir choose",
+                          is_known ? "these devices cannot use the library" : "unknown library", options.library, backend,
+                          own, own == "host" ? ", gloo" : ""));
 }
 
 void check_devices(const char* operation, std::span<Device* const> devices) {
@@ -130,8 +131,10 @@ std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const>
   detail::enter(operation);
   check_devices(operation, devices);
   const std::string library = library_for(operation, *devices[0], options, "host");
-  if (library == "mpi") {
-    throw Error(Errc::invalid_argument, operation, "library mpi", "with MPI each process has one rank; use from_mpi");
+  if (library == "mpi" || library == "gloo") {
+    throw Error(Errc::invalid_argument, operation, "library " + library,
+                library == "mpi" ? "with MPI each process has one rank; use from_mpi"
+                                 : "with Gloo each process has one rank; use from_environment");
   }
   std::vector<CommunicatorPtr> all =
       open_library(library, operation)
@@ -175,7 +178,7 @@ CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, con
   // If the library does not support ids, each rank throws here, so that no rank waits for the file.
   const std::string name = library_for(operation, device, options, "host");
   CommunicatorLibrary& library = open_library(name, operation);
-  if (name == "host" || name == "mpi") library.create_id(device);
+  if (name == "host" || name == "mpi" || name == "gloo") library.create_id(device);
   if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, options.timeout), options);
   const CommunicatorId id = create_id(device, options);
   write_id(operation, path, id);
@@ -191,9 +194,10 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
   const char* const operation = "Communicator::from_mpi";
   detail::enter(operation);
   const std::string library = library_for(operation, device, options, "mpi");
-  if (library == "host") {
+  if (library == "host" || library == "gloo") {
     throw Error(Errc::invalid_argument, operation, device.describe(),
-                "the library host works only within one process; use mpi");
+                library == "host" ? "the library host works only within one process; use mpi"
+                                  : "the library gloo does not use MPI; use mpi, or from_environment");
   }
   CommunicatorLibrary& mpi = open_library("mpi", operation);
   const CommunicatorLibrary::MpiPlace place = mpi.mpi_place(communicator);
@@ -242,7 +246,7 @@ Clock::time_point meeting_deadline(const CommunicatorOptions& options) {
 // The position of a rank in a new communicator.
 struct Position {
   int rank = 0, ranks = 1;
-  const MpiCommunicator* mpi = nullptr;  // null: the library connects by id
+  const MpiCommunicator* mpi = nullptr;  // null: the library connects by id, or Gloo by the store
   std::span<const int> members = {};     // of `mpi`
   std::uint64_t epoch = 0;               // of the ranks' meeting
 };
@@ -253,7 +257,8 @@ CommunicatorPtr create_among(const char* operation, Device& device, const std::s
                              const CommunicatorOptions& options) {
   CommunicatorLibrary& library = open_library(library_name, operation);
   CommunicatorId id;
-  if (position.mpi == nullptr) {
+  const bool uses_id = position.mpi == nullptr && library_name != "gloo";
+  if (uses_id) {
     std::exception_ptr failure;
     if (position.rank == 0) {
       try {
@@ -279,9 +284,10 @@ CommunicatorPtr create_among(const char* operation, Device& device, const std::s
                              .create({.devices = {&one, 1},
                                       .first_rank = position.rank,
                                       .ranks = position.ranks,
-                                      .id = position.mpi == nullptr ? &id : nullptr,
+                                      .id = uses_id ? &id : nullptr,
                                       .mpi = position.mpi,
                                       .members = position.members,
+                                      .peers = peers.get(),
                                       .timeout = options.timeout})
                              .front();
   auto& impl = static_cast<CommunicatorImpl&>(*made);
@@ -303,6 +309,7 @@ std::string place_of(const LaunchEnvironment& launch) {
   return fmt::format("rank {} of {} ({})", launch.rank, launch.ranks, launch.launcher);
 }
 
+constexpr const char* mpi_remedy = "start the program by mpirun of MPICH or Open MPI, or by srun --mpi=pmix or --mpi=pmi2";
 constexpr const char* without_store = "its ranks share no store; create it by Communicator::from_environment";
 
 // Whether the launcher starts MPI.
@@ -311,14 +318,25 @@ bool starts_mpi() {
          support::environment("OMPI_COMM_WORLD_RANK") || support::environment("MV2_COMM_WORLD_RANK");
 }
 
-// Opens MPI, and checks that its ranks are the launcher's: a process that MPI's launcher has not started is alone in MPI.
-CommunicatorLibrary& open_mpi(const char* operation, const LaunchEnvironment& launch) {
-  const std::string remedy = "start the program by mpirun of MPICH or Open MPI, or by srun --mpi=pmix or --mpi=pmi2";
-  if (!starts_mpi()) {
+// Opens Gloo, for processes whose launcher does not start MPI.
+void open_gloo(const char* operation, const LaunchEnvironment& launch) {
+  try {
+    open_library("gloo", operation);
+  } catch (const Error& error) {
     throw Error(Errc::unsupported, operation, place_of(launch),
                 fmt::format("the processes have no library for their collectives: host devices of several processes need "
-                            "MPI, which {} does not start; install MPICH or Open MPI, and {}",
-                            launch.launcher == "shell" ? "this shell" : launch.launcher, remedy));
+                            "Gloo, or MPI, which {} does not start; install MPICH or Open MPI, and {}; or install Gloo: {}",
+                            launch.launcher == "shell" ? "this shell" : launch.launcher, mpi_remedy, error.detail()));
+  }
+}
+
+// Opens MPI, and checks that its ranks are the launcher's: a process that MPI's launcher has not started is alone in MPI.
+CommunicatorLibrary& open_mpi(const char* operation, const LaunchEnvironment& launch) {
+  if (!starts_mpi()) {
+    throw Error(Errc::unsupported, operation, place_of(launch),
+                fmt::format("the library mpi needs a launcher that starts MPI, which {} does not; install MPICH or Open "
+                            "MPI, and {}",
+                            launch.launcher == "shell" ? "this shell" : launch.launcher, mpi_remedy));
   }
   CommunicatorLibrary& mpi = open_library("mpi", operation);
   const CommunicatorLibrary::MpiPlace place = mpi.mpi_place({});
@@ -326,7 +344,7 @@ CommunicatorLibrary& open_mpi(const char* operation, const LaunchEnvironment& la
     throw Error(Errc::invalid_environment, operation, place_of(launch),
                 fmt::format("in MPI this process is rank {} of {}, so another MPI than the launcher's was opened "
                             "(WEIR_MPI), or the launcher did not start MPI; {}",
-                            place.rank, place.size, remedy));
+                            place.rank, place.size, mpi_remedy));
   }
   return mpi;
 }
@@ -341,13 +359,18 @@ CommunicatorPtr Communicator::from_environment(Device& device, const Communicato
   const LaunchEnvironment launch = LaunchEnvironment::read();
   if (launch.ranks == 1) {
     Device* const one = &device;
-    return options.library == "mpi" ? from_mpi(device, {}, options) : from_devices({&one, 1}, options).front();
+    if (options.library == "mpi") return from_mpi(device, {}, options);
+    const bool is_gloo = library_for(operation, device, options, "host") == "gloo";
+    return from_devices({&one, 1}, {.library = is_gloo ? "" : options.library, .timeout = options.timeout}).front();
   }
-  const std::string library = library_for(operation, device, options, "mpi");
+  // MPI's variables that torchrun has inherited are not those of its processes.
+  const bool has_mpi = starts_mpi() && launch.launcher != "torchrun";
+  const std::string library = library_for(operation, device, options, has_mpi ? "mpi" : "gloo");
   if (library == "host") {
     throw Error(Errc::invalid_argument, operation, device.describe(),
-                "the library host works only within one process; use mpi");
+                "the library host works only within one process; use gloo or mpi");
   }
+  if (library == "gloo" && options.library.empty()) open_gloo(operation, launch);
   const Clock::time_point deadline = meeting_deadline(options);
   const MpiCommunicator world;
   store::Broadcast broadcast;

@@ -91,13 +91,13 @@ concept CollectiveRange = ElementRange<R> && requires {
 
 /// The options of a communicator.
 struct CommunicatorOptions {
-  /// "nccl", "rccl", "host" or "mpi". Empty: the default of the function that creates the communicator.
+  /// "nccl", "rccl", "host", "mpi" or "gloo". Empty: the default of the function that creates the communicator.
   std::string library = {};
   /// The communicator fails if an operation takes longer than this. 0: no limit. When the measured time begins and ends
   /// depends on the library:
   /// - NCCL, RCCL: begins when the operation is enqueued and the communicator's previous operation is done; ends when the
   ///   operation is done. So it includes earlier work of the stream.
-  /// - MPI: begins when the stream reaches the operation; ends when the operation is done.
+  /// - MPI, Gloo: begins when the stream reaches the operation; ends when the operation is done.
   /// - host: begins when the stream reaches the operation; ends when the last rank arrives. The work itself has no limit.
   /// The limit also applies to creating the communicator, except to the MPI calls of `from_mpi`. Feature `timeout`.
   std::chrono::milliseconds timeout{0};
@@ -212,10 +212,10 @@ class WEIR_API Communicator : public RefCounted {
   /// (`LaunchEnvironment::read`). All processes must call this, each with its own device, and one thread at a time. A
   /// process that was started alone becomes the only rank.
   ///
-  /// NVIDIA and AMD devices use NCCL and RCCL; host devices, and `library` "mpi", use MPI, and need a launcher that starts
-  /// MPI. Rank 0 starts a small store (docs/collectives.md), to which all ranks stay connected until their processes end.
-  /// Through it they exchange the id, and learn of each other's failures: when a process dies or calls `abort`, the
-  /// communicators of all other ranks fail at once, also without a timeout, and name it.
+  /// NVIDIA and AMD devices use NCCL and RCCL. Host devices use MPI if the launcher starts it, else Gloo; `library` "mpi"
+  /// needs such a launcher. Rank 0 starts a small store (docs/collectives.md), to which all ranks stay connected until
+  /// their processes end. Through it they exchange the id, and learn of each other's failures: when a process dies or calls
+  /// `abort`, the communicators of all other ranks fail at once, also without a timeout, and name it.
   ///
   /// Throws `communicator_failed`, with the names of the missing ranks, if not all come within the timeout, or within ten
   /// minutes without one; `invalid_environment` if the launcher's variables contradict each other, or MPI; `unsupported` if

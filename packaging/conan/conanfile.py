@@ -93,6 +93,7 @@ class WeirConan(ConanFile):
                 variables[f"WEIR_{vendor.upper()}_INCLUDE_DIR"] = str(include)
         for part in ("TESTS", "EXAMPLES", "BENCH"):
             variables[f"WEIR_BUILD_{part}"] = False
+        variables["WEIR_GLOO"] = False  # it has no stable ABI
         variables["WEIR_BUILD_TOOLS"] = bool(self.options.tools)
         if "asio" in self.dependencies:
             variables["WEIR_ASIO_INCLUDE_DIR"] = self.dependencies["asio"].cpp_info.includedirs[0]

@@ -15,6 +15,7 @@ vcpkg_cmake_configure(
   OPTIONS
     ${FEATURE_OPTIONS}
     -DWEIR_BUILD_BENCH=OFF
+    -DWEIR_GLOO=OFF
     -DWEIR_BUILD_EXAMPLES=OFF
     -DWEIR_BUILD_TESTS=OFF)
 vcpkg_cmake_install()

@@ -3,12 +3,13 @@
 """Makes the table of faults in docs/collectives-cluster.md:
 faults.py BUILD [--rccl FAKE_LIBRARY HIP_RUNTIME CPU_CUDA_FOLDER] [--starts RANKS TIMES].
 
-Starts jobs of BUILD/bin/weir_job by mpirun of Open MPI and MPICH, and with --rccl by torchrun's variables with the tests'
-stand-in for RCCL; in each, one rank meets with a fault. Prints what the surviving ranks say, and after how long. A stand-in
-says nothing about devices."""
+Starts jobs of BUILD/bin/weir_job by mpirun of Open MPI and MPICH where they are installed, by torchrun's variables over
+Gloo, and with --rccl also with the tests' stand-in for RCCL; in each, one rank meets with a fault. Prints what the surviving ranks
+say, and after how long. A stand-in says nothing about devices."""
 import argparse
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -42,19 +43,33 @@ def run(commands, environments, seconds=60):
 
 
 class OpenMpi:
-    name = "MPI (Open MPI)"
+    name, launcher = "MPI (Open MPI)", "mpirun.openmpi"
 
     def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
-        launcher = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-np", str(ranks)]
+        launcher = [self.launcher, "--allow-run-as-root", "--oversubscribe", "--enable-recovery", "-np", str(ranks)]
         return run([launcher + [job, "host", str(timeout)] + steps], [{}], 60 + timeout / 1000)
 
 
 class Mpich:
-    name = "MPI (MPICH)"
+    name, launcher = "MPI (MPICH)", "mpiexec.mpich"
 
     def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
-        launcher = ["mpiexec.mpich", "-disable-auto-cleanup", "-np", str(ranks)]
+        launcher = [self.launcher, "-disable-auto-cleanup", "-np", str(ranks)]
         return run([launcher + [job, "host", str(timeout)] + steps], [{}], 60 + timeout / 1000)
+
+
+def torchrun_environment(rank, ranks, port):
+    return {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost",
+            "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "faults", "TORCHELASTIC_RESTART_COUNT": "0"}
+
+
+class Gloo:
+    name, launcher = "Gloo, by torchrun's variables", "sh"
+
+    def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
+        port = str(free_port())
+        ready = [torchrun_environment(r, ranks, port) for r in range(ranks)]
+        return run([[job, "host", str(timeout)] + steps] * ranks, ready, 60 + timeout / 1000)
 
 
 class Rccl:
@@ -67,17 +82,11 @@ class Rccl:
             "LD_LIBRARY_PATH": folder,
             "CPU_CUDA_DEVICES": str(RANKS),
             "FAKE_NCCL": "alone hang=1",
-            "TORCHELASTIC_RESTART_COUNT": "0",
-            "MASTER_ADDR": "localhost",
-            "TORCHELASTIC_RUN_ID": "faults",
         }
 
     def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):
         port = str(free_port())
-        ready = [
-            {**self.environment, "RANK": str(r), "LOCAL_RANK": str(r), "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
-            for r in range(ranks)
-        ]
+        ready = [{**self.environment, **torchrun_environment(r, ranks, port)} for r in range(ranks)]
         return run([[job, "hip", str(timeout)] + steps] * ranks, ready, 60 + timeout / 1000)
 
 
@@ -121,8 +130,8 @@ def cut_cable(job, rccl):
             inside(i, "link", "set", "lo", "up")
         ranks = []
         for i in (0, 1):
-            environment = {**os.environ, **rccl.environment, "RANK": str(i), "LOCAL_RANK": str(i), "WORLD_SIZE": "2",
-                           "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": "29400"}
+            environment = {**os.environ, **rccl.environment, **torchrun_environment(i, 2, "29400"),
+                           "MASTER_ADDR": "10.77.0.1"}
             command = ["ip", "netns", "exec", names[i], job, "hip", "0", "make", "all_reduce"]
             ranks.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
         time.sleep(3)
@@ -146,7 +155,7 @@ def sentences(output, ranks, step):
             found.setdefault("nothing", []).append((rank, None))
             continue
         ms, text = lines[-1]
-        text = re.sub(r"^communicator_failed \| .*? on (mpi|rccl) rank \d+ of \d+ on \w+:\d+: ", "", text)
+        text = re.sub(r"^communicator_failed \| .*? on (?:mpi|gloo|rccl) rank \d+ of \d+ on \w+:\d+: ", "", text)
         text = re.sub(r"^communicator_failed \| [\w:]+ on rank \d+ of \d+ \([^)]*\): ", "", text)
         text = re.sub(r"host \S+, pid \d+", "host H, pid P", text)
         found.setdefault(text, []).append((rank, int(ms)))
@@ -161,7 +170,8 @@ def main():
     parser.add_argument("--starts", nargs=2, type=int, metavar=("RANKS", "TIMES"), help="start jobs without faults instead")
     options = parser.parse_args()
     job = os.path.join(os.path.abspath(options.build), "bin/weir_job")
-    engines = [OpenMpi(), Mpich()] + ([Rccl(*options.rccl)] if options.rccl else [])
+    real = [e for e in (OpenMpi(), Mpich(), Gloo()) if shutil.which(e.launcher)]
+    engines = real + ([Rccl(*options.rccl)] if options.rccl else [])
     if options.starts:
         bad = 0
         for engine in engines:
@@ -176,7 +186,7 @@ def main():
     for name, steps, delay, for_stand_in in CASES:
         if options.only and options.only not in name:
             continue
-        for engine in engines if for_stand_in else engines[:2]:
+        for engine in engines if for_stand_in else real:
             output = engine.start(job, steps)
             hangs |= "HANGS" in output
             gone = {0} if "rank 0" in name else {2}

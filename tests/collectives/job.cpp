@@ -89,6 +89,14 @@ int main(int argc, char** argv) try {
        [&] {
          if (is_me()) comm->abort();
        }},
+      {"abort_waiting",  // RANK, whose own operation waits then
+       [&] {
+         if (!is_me()) return;
+         comm->all_reduce(data, Reduction::sum, *stream);
+         std::this_thread::sleep_for(std::chrono::milliseconds(300));
+         comm->abort();
+         comm->synchronize(*stream);
+       }},
       {"rebuild",
        [&] {
          const std::vector<int> members = argument.empty() ? comm->survivors() : numbers(argument);

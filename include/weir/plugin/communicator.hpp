@@ -150,6 +150,7 @@ struct CommunicatorRequest {
   const CommunicatorId* id = nullptr;    ///< null if `devices` are all the ranks, or if `mpi` is set
   const MpiCommunicator* mpi = nullptr;  ///< the MPI communicator to use; null for other libraries
   std::span<const int> members = {};     ///< with `mpi`: those of its ranks that take part, in their order; empty: all
+  collectives::Peers* peers = nullptr;   ///< the ranks' connections beside the library; null if they have none
   std::chrono::milliseconds timeout{0};  ///< after which a communicator that waits for another rank has failed; 0: never
 };
 

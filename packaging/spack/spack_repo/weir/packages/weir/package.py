@@ -57,6 +57,7 @@ class Weir(CMakePackage):
             self.define("WEIR_BUILD_TESTS", False),
             self.define("WEIR_BUILD_EXAMPLES", False),
             self.define("WEIR_BUILD_BENCH", False),
+            self.define("WEIR_GLOO", False),
         ]
         if self.spec.satisfies("+cuda"):
             args.append(self.define("WEIR_CUDA_INCLUDE_DIR", self.spec["cuda"].prefix.include))
