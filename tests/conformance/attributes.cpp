@@ -33,9 +33,7 @@ TEST_CASE_FIXTURE(
   }
 }
 
-TEST_CASE("S15 synchronization policy: of one stream is not that of another") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S15 synchronization policy: of one stream is not that of another") {
   if (!needs_policy(*a)) return;
   a->set_synchronization_policy(SynchronizationPolicy::block);
   CHECK(b->synchronization_policy() == SynchronizationPolicy::automatic);

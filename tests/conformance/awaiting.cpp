@@ -57,8 +57,7 @@ TEST_CASE_FIXTURE(WithBoard, "S19 when done: the function is called once the str
   std::uint32_t seen = 0;
   bool failed = true;
   {
-    Gate gate;
-    gate.hold(*s);
+    Gate gate(*s);
     board.put(*s, 0, 5);
     when_done(*s, [&](std::exception_ptr error) {
       seen = board[0];
@@ -159,19 +158,15 @@ TEST_CASE_FIXTURE(OneStream, "S19 await: a host function's exception comes out o
 TEST_CASE("S19 S27 when done: many streams, from many threads, each function once") {
   constexpr int threads = 4, rounds = 100;
   std::atomic<int> calls{0};
-  std::vector<std::thread> all;
-  for (int t = 0; t < threads; ++t) {
-    all.emplace_back([&] {
-      const StreamPtr s = device().create_stream();
-      const auto memory = device().allocate<std::uint32_t>(64);
-      for (int i = 0; i < rounds; ++i) {
-        s->fill(memory, static_cast<std::uint32_t>(i));
-        when_done(*s, [&](std::exception_ptr error) { calls += error == nullptr ? 1 : 1000; });
-      }
-      s->synchronize();
-    });
-  }
-  for (std::thread& thread : all) thread.join();
+  in_parallel(threads, [&](std::size_t) {
+    const StreamPtr s = device().create_stream();
+    const auto memory = device().allocate<std::uint32_t>(64);
+    for (int i = 0; i < rounds; ++i) {
+      s->fill(memory, static_cast<std::uint32_t>(i));
+      when_done(*s, [&](std::exception_ptr error) { calls += error == nullptr ? 1 : 1000; });
+    }
+    s->synchronize();
+  });
   CHECK(eventually([&] { return calls == threads * rounds; }));
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "capture.hpp"
 
@@ -50,10 +47,9 @@ TEST_CASE_FIXTURE(WithBoard, "S31 capture: the mode is thread_local unless asked
   CHECK(board[0] == 3);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S31 capture: streams that are not part of it go on working, on the capturing thread, too") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S31 capture: streams that are not part of it go on working, on the capturing thread, too") {
   if (!needs_capture(*s)) return;
-  Board board, outside;
+  Board outside;
   s->begin_capture(CaptureMode::relaxed);
   board.put(*s, 0, 3);
   outside.put(*other, 0, 4);
@@ -82,8 +78,7 @@ TEST_CASE_FIXTURE(WithBoard, "S32 capture: of a function, which gets the stream;
   }
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S32 capture: an exception of the function ends the capture, and the stream is usable again") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S32 capture: an exception of the function ends the capture, and the stream is usable again") {
   if (!needs_capture(*s)) return;
   CHECK_THROWS_AS(s->capture([&](Stream& c) {
     board.put(c, 0, 1);
@@ -140,14 +135,12 @@ TEST_CASE_FIXTURE(WithBoard, "S31 capture: one stream captures again and again, 
 
 TEST_CASE_FIXTURE(WithBoard, "S31 capture: work that was enqueued before goes on, and work after is not captured") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   board.put(*s, 0, 1);
   const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 1, 1); });
   board.put(*s, 2, 1);
   CHECK(graph->node_count() == 2);
-  gate.open();
-  s->synchronize();
+  gate.finish(*s);
   CHECK(board[0] == 1);
   CHECK(board[1] == 0);
   CHECK(board[2] == 1);
@@ -175,22 +168,19 @@ TEST_CASE_FIXTURE(WithBoard, "S33 S34 capture info: status, an id that names the
   CHECK(ids.size() == 3);
 }
 
-TEST_CASE("S33 S34 capture info: a fork shares the capture's id; a stream outside has none") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S33 S34 capture info: a fork shares the capture's id; a stream outside has none") {
   const StreamPtr outside = device().create_stream();
-  if (!needs_capture(*origin)) return;
-  Board board;
-  origin->begin_capture();
-  board.set(*origin, 0, 1);
-  forked->wait(*origin);
+  if (!needs_capture(*s)) return;
+  s->begin_capture();
+  board.set(*s, 0, 1);
+  forked->wait(*s);
   CHECK(forked->capture_status() == CaptureStatus::active);
-  CHECK(forked->capture_info().id == origin->capture_info().id);
+  CHECK(forked->capture_info().id == s->capture_info().id);
   CHECK(outside->capture_info().id == 0);
   CHECK(outside->capture_status() == CaptureStatus::none);
   board.set(*forked, 1, 1);
-  origin->wait(*forked);
-  (void)origin->end_capture();
+  s->wait(*forked);
+  (void)s->end_capture();
   CHECK(forked->capture_status() == CaptureStatus::none);
 }
 
@@ -202,23 +192,17 @@ TEST_CASE("S2 S31 capture: of a blocking stream, by itself") {
   CHECK(board[0] == 2);
 }
 
-TEST_CASE("S27 S31 capture: two threads capture at once, each its own stream") {
-  const StreamPtr probe = device().create_stream();
-  if (!needs_capture(*probe)) return;
+TEST_CASE_FIXTURE(WithBoard, "S27 S31 capture: two threads capture at once, each its own stream") {
+  if (!needs_capture(*s)) return;
   constexpr int rounds = 20;
-  Board board;
   std::atomic<int> good{0};
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const StreamPtr mine = device().create_stream();
-      for (int i = 0; i < rounds; ++i) {
-        const GraphPtr graph = mine->capture([&](Stream& c) { board.put(c, t, 1); });
-        if (graph->node_count() == 2) ++good;
-      }
-    });
-  }
-  for (std::thread& t : threads) t.join();
+  in_parallel(4, [&](std::size_t t) {
+    const StreamPtr mine = device().create_stream();
+    for (int i = 0; i < rounds; ++i) {
+      const GraphPtr graph = mine->capture([&](Stream& c) { board.put(c, t, 1); });
+      if (graph->node_count() == 2) ++good;
+    }
+  });
   CHECK(good == 4 * rounds);
 }
 
@@ -245,11 +229,10 @@ TEST_CASE_FIXTURE(WithBoard, "S31 capture: in relaxed mode another thread may en
   CHECK(board[0] == 6);
 }
 
-TEST_CASE("S35 external: joins a capture that other code began; its end leaves that capture open") {
+TEST_CASE_FIXTURE(WithBoard, "S35 external: joins a capture that other code began; its end leaves that capture open") {
   const StreamPtr theirs = device().create_stream();
   if (!needs_capture(*theirs)) return;
   const StreamPtr mine = device().wrap_stream(theirs->share_native_handle(), Ownership::borrow);
-  Board board;
   theirs->begin_capture();
   board.set(*theirs, 0, 4);
   mine->begin_capture({.external = true});

@@ -24,9 +24,13 @@ inline bool needs_in_capture(Stream& s, Feature feature, const std::function<voi
   return false;
 }
 
-/// Launches a graph once and waits for it.
+/// Launches a graph or an executable once and waits for it.
 inline void run(const GraphPtr& graph, Stream& s) {
   graph->instantiate()->launch(s);
+  s.synchronize();
+}
+inline void run(const GraphExecPtr& exec, Stream& s) {
+  exec->launch(s);
   s.synchronize();
 }
 
@@ -35,15 +39,7 @@ inline constexpr CaptureMode all_modes[] = {CaptureMode::global, CaptureMode::th
 /// Makes a call on another thread. Assertions must stay on this thread, because doctest does not support others.
 inline Refusal refusal_on_another_thread(const std::function<void()>& call) {
   Refusal refusal;
-  on_another_thread([&] {
-    try {
-      call();
-    } catch (const weir::Error& e) {
-      refusal.from_weir = true;
-      refusal.errc = e.errc();
-      refusal.text = e.what();
-    }
-  });
+  on_another_thread([&] { refusal = caught(call); });
   return refusal;
 }
 
@@ -55,5 +51,66 @@ inline std::string to_text(const Topology& t) {
   for (const auto& [from, to] : t.edges) text += std::to_string(from) + "->" + std::to_string(to) + " ";
   return text;
 }
+
+using NodePairs = std::initializer_list<std::pair<std::uint32_t, std::uint32_t>>;
+/// Asserts that the first node of each pair comes before the second, and that the two of a pair in `apart` are not ordered.
+inline void check_topology(const Topology& t, NodePairs ordered, NodePairs apart = {}) {
+  INFO(to_text(t));
+  for (const auto& [from, to] : ordered) CHECK_MESSAGE(t.reaches(from, to), from << " is to come before " << to);
+  for (const auto& [one, other] : apart)
+    CHECK_MESSAGE((!t.reaches(one, other) && !t.reaches(other, one)), one << " and " << other << " are ordered");
+}
+
+/// For cases about forks: a stream that captures, and a stream that joins its capture.
+struct WithFork : WithBoard {
+  const StreamPtr forked = device().create_stream();
+};
+
+/// A capture around a wrong call. It must continue, and its graph must have the work before and after the call.
+class Survivor {
+ public:
+  /// Does not begin the capture yet, for cases with several captures.
+  explicit Survivor(Stream& stream) : stream_(stream) {}
+  Survivor(Stream& stream, CaptureMode mode) : stream_(stream) { begin(mode); }
+  ~Survivor() {
+    try {
+      if (open_) (void)stream_.end_capture();
+    } catch (const std::exception&) {
+      // The case has failed before.
+    }
+  }
+  Survivor(const Survivor&) = delete;
+  Survivor& operator=(const Survivor&) = delete;
+
+  void begin(CaptureMode mode = CaptureMode::thread_local_) {
+    stream_.begin_capture(mode);
+    open_ = true;
+    board_.set(stream_, 0, 77);
+  }
+  void end() {
+    CHECK(stream_.capture_status() == CaptureStatus::active);
+    board_.show(stream_, 0);
+    open_ = false;
+    graph_ = stream_.end_capture();
+    CHECK(stream_.capture_status() == CaptureStatus::none);
+  }
+  void check() {
+    REQUIRE(graph_);
+    CHECK(graph_->node_count() == 2);
+    run(graph_, stream_);
+    CHECK(board_[0] == 77);
+    CHECK_WORKS(stream_);
+  }
+  void finish() {
+    end();
+    check();
+  }
+
+ private:
+  Board board_;
+  Stream& stream_;
+  GraphPtr graph_;
+  bool open_ = false;
+};
 
 }  // namespace conformance

@@ -13,57 +13,11 @@ namespace {
 
 TEST_SUITE_BEGIN("capture misuse");
 
-// A capture around one wrong call: it must survive, and hold what was captured before and after.
-class Survivor {
- public:
-  explicit Survivor(Stream& stream) : stream_(stream) {}
-  Survivor(Stream& stream, CaptureMode mode) : stream_(stream) { begin(mode); }
-  ~Survivor() {
-    try {
-      if (open_) (void)stream_.end_capture();
-    } catch (const std::exception&) {
-      // The case has failed before.
-    }
-  }
-  Survivor(const Survivor&) = delete;
-  Survivor& operator=(const Survivor&) = delete;
-
-  void begin(CaptureMode mode = CaptureMode::thread_local_) {
-    stream_.begin_capture(mode);
-    open_ = true;
-    board_.set(stream_, 0, 77);
-  }
-  void end() {
-    CHECK(stream_.capture_status() == CaptureStatus::active);
-    board_.show(stream_, 0);
-    open_ = false;
-    graph_ = stream_.end_capture();
-    CHECK(stream_.capture_status() == CaptureStatus::none);
-  }
-  void check() {
-    REQUIRE(graph_);
-    CHECK(graph_->node_count() == 2);
-    run(graph_, stream_);
-    CHECK(board_[0] == 77);
-    CHECK_WORKS(stream_);
-  }
-  void finish() {
-    end();
-    check();
-  }
-
- private:
-  Board board_;
-  Stream& stream_;
-  GraphPtr graph_;
-  bool open_ = false;
-};
-
 TEST_CASE_FIXTURE(
     OneStream, "S19 S20 S31 refused in a capture: synchronizing and querying the capturing stream, in each mode") {
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : all_modes) {
-    INFO("mode ", std::string(weir::to_string(mode)));
+    CAPTURE(mode);
     Survivor capture(*s, mode);
     CHECK_REFUSED(Errc::capture_unsupported, s->synchronize());
     CHECK_REFUSED(Errc::capture_unsupported, s->is_complete());
@@ -71,15 +25,13 @@ TEST_CASE_FIXTURE(
   }
 }
 
-TEST_CASE("S19 S20 S36 refused in a capture: synchronizing and querying a forked stream") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
-  if (!needs_capture(*origin)) return;
-  Survivor capture(*origin, CaptureMode::thread_local_);
-  forked->wait(*origin);
+TEST_CASE_FIXTURE(WithFork, "S19 S20 S36 refused in a capture: synchronizing and querying a forked stream") {
+  if (!needs_capture(*s)) return;
+  Survivor capture(*s, CaptureMode::thread_local_);
+  forked->wait(*s);
   CHECK_REFUSED(Errc::capture_unsupported, forked->synchronize());
   CHECK_REFUSED(Errc::capture_unsupported, forked->is_complete());
-  origin->wait(*forked);
+  s->wait(*forked);
   capture.finish();
   CHECK_WORKS(*forked);
 }
@@ -105,9 +57,7 @@ TEST_CASE_FIXTURE(
     for (const auto& unsafe : unsafe_calls(board, event)) {
       INFO("mode ", std::string(weir::to_string(mode)), ", ", unsafe.first);
       Survivor capture(*s, mode);
-      const Refusal refusal = refusal_of(unsafe.second);
-      CHECK_MESSAGE(refusal.is(Errc::capture_unsupported), refusal.text);
-      CHECK_MESSAGE(refusal.says(capturing), refusal.text);
+      CHECK_REFUSED_SAYING(Errc::capture_unsupported, capturing, unsafe.second());
       capture.finish();
     }
   }
@@ -189,14 +139,12 @@ TEST_CASE_FIXTURE(OneStream, "S31 begin: twice is an error, and the first captur
   capture.finish();
 }
 
-TEST_CASE("S31 begin: on a stream that was drawn into a capture is an error, and the capture goes on") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
-  if (!needs_capture(*origin)) return;
-  Survivor capture(*origin, CaptureMode::thread_local_);
-  forked->wait(*origin);
+TEST_CASE_FIXTURE(WithFork, "S31 begin: on a stream that was drawn into a capture is an error, and the capture goes on") {
+  if (!needs_capture(*s)) return;
+  Survivor capture(*s, CaptureMode::thread_local_);
+  forked->wait(*s);
   CHECK_REFUSED(Errc::already_capturing, forked->begin_capture());
-  origin->wait(*forked);
+  s->wait(*forked);
   capture.finish();
 }
 
@@ -208,60 +156,53 @@ TEST_CASE_FIXTURE(OneStream, "S31 end: on a stream that is not capturing") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S31 S36 end: on a stream that did not begin the capture is refused, and the capture goes on") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
-  if (!needs_capture(*origin)) return;
-  Survivor capture(*origin, CaptureMode::thread_local_);
-  forked->wait(*origin);
+TEST_CASE_FIXTURE(WithFork, "S31 S36 end: on a stream that did not begin the capture is refused, and the capture goes on") {
+  if (!needs_capture(*s)) return;
+  Survivor capture(*s, CaptureMode::thread_local_);
+  forked->wait(*s);
   CHECK_REFUSED(Errc::capture_unmatched, forked->end_capture());
   CHECK(forked->capture_status() == CaptureStatus::active);
-  origin->wait(*forked);
+  s->wait(*forked);
   capture.finish();
   CHECK(forked->capture_status() == CaptureStatus::none);
   CHECK_WORKS(*forked);
 }
 
-TEST_CASE("S31 S36 end: with a fork that was not joined is an error; every stream involved is usable afterwards") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(
+    WithFork, "S31 S36 end: with a fork that was not joined is an error; every stream involved is usable afterwards") {
   const StreamPtr joined = device().create_stream();
-  if (!needs_capture(*origin)) return;
-  Board board;
+  if (!needs_capture(*s)) return;
   for (int round = 0; round < 3; ++round) {
-    origin->begin_capture();
-    board.put(*origin, 0, 1);
-    forked->wait(*origin);
-    joined->wait(*origin);
+    s->begin_capture();
+    board.put(*s, 0, 1);
+    forked->wait(*s);
+    joined->wait(*s);
     board.put(*forked, 1, 1);
     board.put(*joined, 2, 1);
-    origin->wait(*joined);
-    CHECK_REFUSED(Errc::capture_unjoined, origin->end_capture());
-    for (const StreamPtr& s : {origin, forked, joined}) {
-      CHECK(s->capture_status() == CaptureStatus::none);
-      CHECK_WORKS(*s);
+    s->wait(*joined);
+    CHECK_REFUSED(Errc::capture_unjoined, s->end_capture());
+    for (const StreamPtr& stream : {s, forked, joined}) {
+      CHECK(stream->capture_status() == CaptureStatus::none);
+      CHECK_WORKS(*stream);
     }
     for (std::size_t i = 0; i < 3; ++i) CHECK(board[i] == 0);
-    CHECK_REFUSED(Errc::not_capturing, origin->end_capture());
+    CHECK_REFUSED(Errc::not_capturing, s->end_capture());
     CHECK(device().allocate<int>(16).data() != nullptr);
   }
-  run(forked->capture([&](Stream& c) { board.put(c, 3, 1); }), *origin);
+  run(forked->capture([&](Stream& c) { board.put(c, 3, 1); }), *s);
   CHECK(board[3] == 1);
 }
 
-TEST_CASE("S36 end: work of a fork behind its last join is not joined") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
-  if (!needs_capture(*origin)) return;
-  Board board;
-  origin->begin_capture();
-  board.set(*origin, 0, 1);
-  forked->wait(*origin);
+TEST_CASE_FIXTURE(WithFork, "S36 end: work of a fork behind its last join is not joined") {
+  if (!needs_capture(*s)) return;
+  s->begin_capture();
+  board.set(*s, 0, 1);
+  forked->wait(*s);
   board.set(*forked, 1, 1);
-  origin->wait(*forked);
+  s->wait(*forked);
   board.set(*forked, 2, 1);
-  CHECK_REFUSED(Errc::capture_unjoined, origin->end_capture());
-  CHECK_WORKS(*origin);
+  CHECK_REFUSED(Errc::capture_unjoined, s->end_capture());
+  CHECK_WORKS(*s);
   CHECK_WORKS(*forked);
 }
 
@@ -275,9 +216,8 @@ TEST_CASE_FIXTURE(OneStream, "S31 end: by another thread is refused unless the m
   }
 }
 
-TEST_CASE("S8 S31 legacy default stream: cannot capture, nor join a capture") {
+TEST_CASE_FIXTURE(OneStream, "S8 S31 legacy default stream: cannot capture, nor join a capture") {
   const StreamPtr legacy = device().default_stream();
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : all_modes) CHECK_REFUSED(Errc::capture_unsupported, legacy->begin_capture(mode));
   CHECK(legacy->capture_status() == CaptureStatus::none);
@@ -312,15 +252,12 @@ TEST_CASE("S2 S8 S31 legacy default stream: refused while a blocking stream capt
   CHECK(board[1] == 0);
 }
 
-TEST_CASE("S8 S31 legacy default stream: works beside the capture of a non-blocking stream") {
+TEST_CASE_FIXTURE(WithBoard, "S8 S31 legacy default stream: works beside the capture of a non-blocking stream") {
   const StreamPtr legacy = device().default_stream();
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   Survivor capture(*s, CaptureMode::relaxed);
-  board.put(*legacy, 1, 4);
-  legacy->synchronize();
-  CHECK(board[1] == 4);
+  board.set(*legacy, 1, 4);
+  CHECK(board.read(*legacy, 1) == 4);
   capture.finish();
 }
 
@@ -336,17 +273,15 @@ TEST_CASE_FIXTURE(OneStream, "S22 S23 S36 isolation: a capture does not wait for
   CHECK_WORKS(*outside);
 }
 
-TEST_CASE("S22 S36 isolation: a forked stream is as isolated as the origin") {
-  const StreamPtr origin = device().create_stream();
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S22 S36 isolation: a forked stream is as isolated as the origin") {
   const StreamPtr outside = device().create_stream();
-  if (!needs_capture(*origin)) return;
+  if (!needs_capture(*s)) return;
   const EventPtr event = outside->record();
-  Survivor capture(*origin, CaptureMode::thread_local_);
-  forked->wait(*origin);
+  Survivor capture(*s, CaptureMode::thread_local_);
+  forked->wait(*s);
   CHECK_REFUSED(Errc::capture_isolation, forked->wait(*event));
   CHECK_REFUSED(Errc::capture_isolation, forked->wait(*outside));
-  origin->wait(*forked);
+  s->wait(*forked);
   capture.finish();
   outside->synchronize();
 }
@@ -360,9 +295,7 @@ TEST_CASE_FIXTURE(OneStream, "S22 S31 capture: waiting for an event that was nev
   capture.finish();
 }
 
-TEST_CASE("S22 S23 S36 merge: two captures cannot be joined, and both go on") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S22 S23 S36 merge: two captures cannot be joined, and both go on") {
   if (!needs_capture(*a)) return;
   Survivor first(*a), second(*b);
   first.begin();

@@ -2,7 +2,6 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,41 +92,36 @@ TEST_CASE_FIXTURE(WithBoard, "S9 S37 close: a graph is not launched on a closed 
   CHECK_REFUSED(Errc::stream_closed, exec->upload(*s));
   open->synchronize();
   CHECK(board[0] == 0);
-  exec->launch(*open);
-  open->synchronize();
+  run(exec, *open);
   CHECK(board[0] == 1);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S9 close: does not wait for the stream's work, which is done all the same") {
-  if (!hold()) return;
-  board.put(*a, 0, 1);
-  const EventPtr done = a->record();
-  a->close();  // returns although the stream is held
+/// Calls `end` while the stream `a` is held. Asserts that it returns, and that the stream's work is still done.
+void check_ends(TwoStreams& streams, const std::function<void(StreamPtr&)>& end) {
+  if (!streams.hold()) return;
+  streams.board.put(*streams.a, 0, 1);
+  const EventPtr done = streams.a->record();
+  end(streams.a);
   CHECK_FALSE(done->is_complete());
-  gate.open();
+  streams.gate.open();
   done->synchronize();
-  CHECK(board[0] == 1);
+  CHECK(streams.board[0] == 1);
+}
+
+TEST_CASE_FIXTURE(TwoStreams, "S9 close: does not wait for the stream's work, which is done all the same") {
+  check_ends(*this, [](StreamPtr& s) { s->close(); });
 }
 
 TEST_CASE_FIXTURE(
     TwoStreams, "S9 drop: the last owner's departure does not wait for the stream's work, which is done all the same") {
-  if (!hold()) return;
-  board.put(*a, 0, 1);
-  const EventPtr done = a->record();
-  a.reset();
-  CHECK_FALSE(done->is_complete());
-  gate.open();
-  done->synchronize();
-  CHECK(board[0] == 1);
+  check_ends(*this, [](StreamPtr& s) { s.reset(); });
 }
 
 TEST_CASE_FIXTURE(TwoStreams, "S9 S23 drop: a stream that waits for one that was dropped still waits for its work") {
-  if (!hold()) return;
-  board.set(*a, 0, 4);
-  b->wait(*a);
-  board.move(*b, 1, 0);
-  a.reset();
-  check_held_back(*b, 1, 4);
+  check_order(*a, *b, [&] {
+    b->wait(*a);
+    a.reset();
+  });
 }
 
 TEST_CASE("S9 S21 drop: an event outlives the stream on which it was recorded") {
@@ -146,16 +140,14 @@ TEST_CASE("S9 S21 drop: an event outlives the stream on which it was recorded") 
   CHECK(event->is_complete());
 }
 
-TEST_CASE("S9 S28 drop: host functions of a dropped stream run, and what they own goes afterwards") {
-  StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S28 drop: host functions of a dropped stream run, and what they own goes afterwards") {
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
   const auto ran = std::make_shared<Latch>();
-  auto owned = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owned;
-  s->launch_host_function([ran, owned = std::move(owned)] { ran->open(); });
+  Owned owned;
+  s->launch_host_function([ran, object = std::move(owned.object)] { ran->open(); });
   s.reset();
   CHECK(ran->wait());
-  CHECK(eventually([&] { return alive.expired(); }));
+  CHECK(owned.goes());
 }
 
 TEST_CASE("S9 close: a default stream cannot be closed, and goes on working") {
@@ -181,11 +173,7 @@ TEST_CASE("S9 S31 close: ends and drops a capture that the stream began, and let
     forked->wait(*origin);
     board.put(*forked, 1, 1);
     CHECK(forked->is_capturing());
-    if (by_close) {
-      origin->close();
-    } else {
-      origin.reset();
-    }
+    by_close ? origin->close() : origin.reset();
     CHECK(forked->capture_status() == CaptureStatus::none);
     CHECK_WORKS(*forked);
     CHECK(board[0] == 0);

@@ -10,55 +10,52 @@ namespace {
 
 TEST_SUITE_BEGIN("conditional bodies");
 
-bool needs_conditions(Stream& s, Board& board) {
-  return needs_in_capture(s, Feature::graph_conditional_nodes,
-                          [&] { s.capture_if(board.cell(0).data(), [](Stream&) {}); });
-}
-
 using Body = std::function<void(Stream& body)>;
 
-/// Captures a conditional node between two fills, and expects `code` of it. The capture must go on, and its graph be usable.
-void check_goes_on(Stream& s, Board& board, Errc code, bool loop, const Body& body) {
-  INFO("loop: ", loop);
-  s.begin_capture();
-  board.set(s, 1, 5);
-  const auto capture = [&] {
-    const auto condition = board.cell(0).data();
-    loop ? s.capture_while(condition, body) : s.capture_if(condition, body);
-  };
-  CHECK_REFUSED(code, capture());
-  CHECK(s.capture_status() == CaptureStatus::active);
-  board.show(s, 1);
-  GraphPtr graph = s.end_capture();
-  board.set(s, 0, 0);
-  run(graph, s);
-  CHECK(board[1] == 5);
-  graph.reset();
-  CHECK_WORKS(s);
-}
+/// Cell 0 of the board is the condition of the nodes.
+struct Conditional : WithFork {
+  std::uint32_t* const condition = board.cell(0).data();
 
-TEST_CASE("S36 S41 body: a fork that is not joined is an error of its node; the capture goes on, and all streams work") {
-  const StreamPtr s = device().create_stream(), forked = device().create_stream();
-  Board board;
-  if (!needs_conditions(*s, board)) return;
+  bool needs_conditions() {
+    return needs_in_capture(*s, Feature::graph_conditional_nodes, [&] { s->capture_if(condition, [](Stream&) {}); });
+  }
+  /// Captures a conditional node whose body leaves a fork open, between two fills. The capture must continue, and its
+  /// graph be usable.
+  void check_unjoined(bool loop, const Body& body) {
+    INFO("loop: ", loop);
+    s->begin_capture();
+    board.set(*s, 1, 5);
+    CHECK_REFUSED(Errc::capture_unjoined, loop ? s->capture_while(condition, body) : s->capture_if(condition, body));
+    CHECK(s->capture_status() == CaptureStatus::active);
+    board.show(*s, 1);
+    GraphPtr graph = s->end_capture();
+    board.set(*s, 0, 0);
+    run(graph, *s);
+    CHECK(board[1] == 5);
+    graph.reset();
+    CHECK_WORKS(*s);
+    CHECK_WORKS(*forked);
+  }
+};
+
+TEST_CASE_FIXTURE(
+    Conditional,
+    "S36 S41 body: a fork that is not joined is an error of its node; the capture goes on, and all streams work") {
+  if (!needs_conditions()) return;
   const auto fork = [&](Stream& body) {
     forked->wait(body);
     board.set(*forked, 2, 4);
   };
-  for (const bool loop : {false, true}) check_goes_on(*s, board, Errc::capture_unjoined, loop, fork);
-  CHECK_WORKS(*forked);
+  for (const bool loop : {false, true}) check_unjoined(loop, fork);
   // The body of the inner node fails, and with its error that of the outer one.
-  check_goes_on(*s, board, Errc::capture_unjoined, false,
-                [&](Stream& body) { body.capture_if(board.cell(0).data(), fork); });
-  CHECK_WORKS(*forked);
+  check_unjoined(false, [&](Stream& body) { body.capture_if(condition, fork); });
 }
 
-TEST_CASE("S36 S41 body: a fork that is joined, and one that is empty, are no error") {
-  const StreamPtr s = device().create_stream(), forked = device().create_stream(), idle = device().create_stream();
-  Board board;
-  if (!needs_conditions(*s, board)) return;
+TEST_CASE_FIXTURE(Conditional, "S36 S41 body: a fork that is joined, and one that is empty, are no error") {
+  const StreamPtr idle = device().create_stream();
+  if (!needs_conditions()) return;
   const GraphPtr graph = s->capture([&](Stream& c) {
-    c.capture_if(board.cell(0).data(), [&](Stream& body) {
+    c.capture_if(condition, [&](Stream& body) {
       board.set(body, 1, 3);
       forked->wait(body);
       idle->wait(body);
@@ -74,19 +71,16 @@ TEST_CASE("S36 S41 body: a fork that is joined, and one that is empty, are no er
   CHECK_WORKS(*idle);
 }
 
-TEST_CASE("S36 S41 body: an exception behind a fork comes out of the node, and all streams work") {
-  const StreamPtr s = device().create_stream(), forked = device().create_stream();
-  Board board;
-  if (!needs_conditions(*s, board)) return;
+TEST_CASE_FIXTURE(Conditional, "S36 S41 body: an exception behind a fork comes out of the node, and all streams work") {
+  if (!needs_conditions()) return;
   const auto boom = [&](Stream& body) {
     forked->wait(body);
     board.set(*forked, 2, 4);
     throw Boom("behind a fork");
   };
   s->begin_capture();
-  CHECK_THROWS_AS(s->capture_if(board.cell(0).data(), boom), Boom);
-  CHECK_THROWS_AS(
-      s->capture_if(board.cell(0).data(), [&](Stream& body) { body.capture_if(board.cell(0).data(), boom); }), Boom);
+  CHECK_THROWS_AS(s->capture_if(condition, boom), Boom);
+  CHECK_THROWS_AS(s->capture_if(condition, [&](Stream& body) { body.capture_if(condition, boom); }), Boom);
   CHECK(s->capture_status() == CaptureStatus::active);
   GraphPtr graph = s->end_capture();
   board.set(*s, 0, 0);
@@ -96,17 +90,18 @@ TEST_CASE("S36 S41 body: an exception behind a fork comes out of the node, and a
   CHECK_WORKS(*forked);
   // A loop whose body is not whole would never end, so its capture may be useless.
   s->begin_capture();
-  CHECK_THROWS_AS(s->capture_while(board.cell(0).data(), boom), Boom);
+  CHECK_THROWS_AS(s->capture_while(condition, boom), Boom);
   (void)refusal_of([&] { (void)s->end_capture(); });
   CHECK_WORKS(*s);
   CHECK_WORKS(*forked);
 }
 
-TEST_CASE("S41 body: the streams of the node's own capture take no work, and that capture neither ends nor closes them") {
-  const StreamPtr s = device().create_stream(), forked = device().create_stream(), other = device().create_stream();
+TEST_CASE_FIXTURE(
+    Conditional,
+    "S41 body: the streams of the node's own capture take no work, and that capture neither ends nor closes them") {
+  const StreamPtr other = device().create_stream();
   const EventPtr event = device().create_event();
-  Board board;
-  if (!needs_conditions(*s, board)) return;
+  if (!needs_conditions()) return;
   struct Call {
     const char* name;
     std::function<void(Stream& body)> act;
@@ -118,7 +113,7 @@ TEST_CASE("S41 body: the streams of the node's own capture take no work, and tha
       {"wait", [&](Stream& body) { s->wait(body); }},
       {"be waited for", [&](Stream& body) { body.wait(*s); }},
       {"be joined", [&](Stream&) { other->wait(*s); }},
-      {"capture_if", [&](Stream&) { s->capture_if(board.cell(0).data(), [](Stream&) {}); }},
+      {"capture_if", [&](Stream&) { s->capture_if(condition, [](Stream&) {}); }},
       {"end", [&](Stream&) { (void)s->end_capture(); }},
       {"discard", [&](Stream&) { s->discard_capture(); }},
       {"close", [&](Stream&) { s->close(); }},
@@ -132,12 +127,9 @@ TEST_CASE("S41 body: the streams of the node's own capture take no work, and tha
       board.set(*s, 1, 5);
       forked->wait(*s);
       const Body body = [&](Stream& b) {
-        const Refusal refusal = refusal_of([&] { call.act(b); });
-        CHECK_MESSAGE(refusal.is(Errc::capture_unmatched), refusal.text);
-        CHECK_MESSAGE(refusal.says("stream that is passed to the function"), refusal.text);
+        CHECK_REFUSED_SAYING(Errc::capture_unmatched, "stream that is passed to the function", call.act(b));
         board.set(b, 2, 6);
       };
-      const auto condition = board.cell(0).data();
       s->capture_if(condition, nested ? Body([&](Stream& b) { b.capture_if(condition, body); }) : body);
       board.show(*s, 1);
       board.show(*s, 2);
@@ -153,12 +145,12 @@ TEST_CASE("S41 body: the streams of the node's own capture take no work, and tha
 }
 
 TEST_CASE_FIXTURE(
-    WithBoard,
+    Conditional,
     "S41 body: its stream cannot end, discard or keep the capture, and is closed when the function has returned") {
-  if (!needs_conditions(*s, board)) return;
+  if (!needs_conditions()) return;
   StreamPtr kept;
   s->begin_capture();
-  s->capture_if(board.cell(0).data(), [&](Stream& body) {
+  s->capture_if(condition, [&](Stream& body) {
     CHECK_REFUSED(Errc::capture_unmatched, body.end_capture());
     CHECK_REFUSED(Errc::capture_unmatched, body.discard_capture());
     CHECK_REFUSED(Errc::already_capturing, body.begin_capture());
@@ -166,18 +158,18 @@ TEST_CASE_FIXTURE(
     kept = StreamPtr(&body);
   });
   CHECK_REFUSED(Errc::stream_closed, board.set(*kept, 1, 9));
-  CHECK_REFUSED(Errc::stream_closed, s->capture_if(board.cell(0).data(), [](Stream& body) { body.close(); }));
+  CHECK_REFUSED(Errc::stream_closed, s->capture_if(condition, [](Stream& body) { body.close(); }));
   CHECK(s->capture_status() == CaptureStatus::active);
   (void)s->end_capture();
   CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S31 S41 body: it is captured in the mode of the capture that the node is in") {
-  if (!needs_conditions(*s, board)) return;
+TEST_CASE_FIXTURE(Conditional, "S31 S41 body: it is captured in the mode of the capture that the node is in") {
+  if (!needs_conditions()) return;
   for (const CaptureMode mode : all_modes) {
     INFO("mode ", std::string(weir::to_string(mode)));
     s->begin_capture(mode);
-    s->capture_if(board.cell(0).data(), [&](Stream& body) {
+    s->capture_if(condition, [&](Stream& body) {
       const auto allocate = [] { (void)device().allocate<int>(16); };
       const Refusal here = refusal_of(allocate), elsewhere = refusal_on_another_thread(allocate);
       CHECK(here.is(Errc::capture_unsupported) == (mode != CaptureMode::relaxed));
@@ -193,12 +185,10 @@ TEST_CASE_FIXTURE(WithBoard, "S31 S41 body: it is captured in the mode of the ca
   }
 }
 
-TEST_CASE("S5 S41 body: its function may drop the last other owner of the capturing stream") {
-  StreamPtr s = device().create_stream();
-  Board board;
-  if (!needs_conditions(*s, board)) return;
+TEST_CASE_FIXTURE(Conditional, "S5 S41 body: its function may drop the last other owner of the capturing stream") {
+  if (!needs_conditions()) return;
   s->begin_capture();
-  s->capture_if(board.cell(0).data(), [&](Stream& body) {
+  s->capture_if(condition, [&](Stream& body) {
     s.reset();
     board.set(body, 1, 3);
   });

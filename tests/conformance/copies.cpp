@@ -20,8 +20,6 @@ std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t first = 1) {
   return v;
 }
 
-namespace {
-
 /// Rows of bytes at a pitch.
 template <class T>
 PitchedSpan<std::byte> rows(T* data, std::size_t pitch, std::size_t width, std::size_t height) {
@@ -30,8 +28,6 @@ PitchedSpan<std::byte> rows(T* data, std::size_t pitch, std::size_t width, std::
 PitchedSpan<std::byte> rows(std::nullptr_t, std::size_t pitch, std::size_t width, std::size_t height) {
   return {nullptr, {width, height}, pitch, 0};
 }
-
-}  // namespace
 
 TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: from host to device and back, from what has data and size") {
   const auto source = numbers(1000);
@@ -162,15 +158,13 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: to and from pinned memory does not block
   const auto out = device().allocate<std::uint32_t>(1000, MemoryKind::pinned);
   std::fill(in.host().begin(), in.host().end(), 1U);
   std::fill(out.host().begin(), out.host().end(), 0U);
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   s->copy(memory, in);
   s->copy(out, memory);
   CHECK_FALSE(s->is_complete());
   CHECK(out.host()[999] == 0);
   std::fill(in.host().begin(), in.host().end(), 2U);  // the address is used when the work runs
-  gate.open();
-  s->synchronize();
+  gate.finish(*s);
   CHECK(out.host()[0] == 2);
   CHECK(out.host()[999] == 2);
 }
@@ -188,9 +182,7 @@ TEST_CASE_FIXTURE(OneStream, "S42 copy: lengths must agree, else it is an error 
   const Refusal refusal = refusal_of([&] { s->copy(memory, longer); });
   CHECK(refusal.says("8"));
   CHECK(refusal.says("9"));
-  s->copy(back, memory);
-  s->synchronize();
-  CHECK(back == std::vector<std::uint32_t>(8, 3));
+  CHECK(s->read(memory) == std::vector<std::uint32_t>(8, 3));
 }
 
 TEST_CASE_FIXTURE(OneStream, "S42 copy: of nothing does nothing, wherever it points") {
@@ -289,8 +281,7 @@ TEST_CASE_FIXTURE(OneStream, "S39 S43 copy: captured, it is a node, and its addr
   const GraphExecPtr exec = graph->instantiate();
   for (std::uint32_t round = 1; round <= 3; ++round) {
     std::fill(in.host().begin(), in.host().end(), round);
-    exec->launch(*s);
-    s->synchronize();
+    run(exec, *s);
     CHECK(out.host()[15] == round);
   }
 }
@@ -298,19 +289,13 @@ TEST_CASE_FIXTURE(OneStream, "S39 S43 copy: captured, it is a node, and its addr
 TEST_CASE_FIXTURE(WithBoard, "S39 S42 copy: a wrong one inside a capture is refused, and the capture goes on") {
   if (!needs_capture(*s)) return;
   const std::vector<std::uint32_t> two(2);
-  s->begin_capture();
-  board.set(*s, 0, 1);
+  Survivor capture(*s, CaptureMode::thread_local_);
   CHECK_REFUSED(Errc::length_mismatch, s->copy(board.cell(0), two));
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, board.cell(0).data(), 4));
-  board.show(*s, 0);
-  const GraphPtr graph = s->end_capture();
-  CHECK(graph->node_count() == 2);
-  run(graph, *s);
-  CHECK(board[0] == 1);
+  capture.finish();
 }
 
-TEST_CASE("S43 copy: the device's own, blocking one is done when it returns, and orders nothing") {
-  const StreamPtr held = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S43 copy: the device's own, blocking one is done when it returns, and orders nothing") {
   const auto memory = device().allocate<std::uint32_t>(100);
   const auto source = numbers(100);
   std::vector<std::uint32_t> back(100);
@@ -320,15 +305,13 @@ TEST_CASE("S43 copy: the device's own, blocking one is done when it returns, and
   CHECK_REFUSED(Errc::length_mismatch, device().copy(memory, numbers(99)));
   CHECK_REFUSED(Errc::invalid_argument, device().copy_bytes(nullptr, memory.data(), 4));
   device().copy_bytes(nullptr, nullptr, 0);
-  if (!needs_gate(*held)) return;
-  Gate gate;
-  gate.hold(*held);
+  if (!needs_gate(*s)) return;
+  Gate gate(*s);
   std::fill(back.begin(), back.end(), 0U);
   device().copy(back, memory);  // returns although a non-blocking stream is held
   CHECK(back == source);
-  CHECK_FALSE(held->is_complete());
-  gate.open();
-  held->synchronize();
+  CHECK_FALSE(s->is_complete());
+  gate.finish(*s);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 copy: of registered memory is asynchronous like that of pinned memory") {
@@ -341,15 +324,13 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: of registered memory is asynchronous lik
     CHECK(registration->data() == host.data());
     CHECK(registration->size_bytes() == host.size() * sizeof(std::uint32_t));
     CHECK(registration->device_pointer() != nullptr);
-    Gate gate;
-    gate.hold(*s);
+    Gate gate(*s);
     s->copy(memory, host);
     s->fill(memory, 6U);
     s->copy(host, memory);
     CHECK_FALSE(s->is_complete());
     CHECK(host[0] == 5);
-    gate.open();
-    s->synchronize();
+    gate.finish(*s);
     CHECK(host[4095] == 6);
   }
   auto again = device().register_host(host);
@@ -363,25 +344,20 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: of registered memory is asynchronous lik
 TEST_CASE_FIXTURE(WithBoard, "S43 copy: between the device and itself as if between two") {
   board.set(*s, 0, 9);
   s->copy_peer(board.cell(1).data(), device(), board.cell(0).data(), device(), sizeof(std::uint32_t));
-  board.show(*s, 1);
-  s->synchronize();
-  CHECK(board[1] == 9);
+  CHECK(board.read(*s, 1) == 9);
   s->copy_peer(nullptr, device(), nullptr, device(), 0);
   CHECK_REFUSED(Errc::invalid_argument, s->copy_peer(nullptr, device(), board.cell(0).data(), device(), 4));
   CHECK_WORKS(*s);
   if (!device().supports(Feature::graph_capture)) return;
   run(s->capture([&](Stream& c) { c.copy_peer(board.cell(2).data(), device(), board.cell(0).data(), device(), 4); }), *s);
-  board.show(*s, 2);
-  s->synchronize();
-  CHECK(board[2] == 9);
+  CHECK(board.read(*s, 2) == 9);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {
   constexpr Extent all{7, 5, 4}, box{3, 2, 3};
   constexpr Position from{2, 1, 1}, to{4, 3, 0};
   const std::size_t count = all.width * all.height * all.depth;
-  std::vector<std::uint32_t> source(count), back(count);
-  std::iota(source.begin(), source.end(), 0U);
+  const std::vector<std::uint32_t> source = numbers(count, 0);
   const auto a = device().allocate<std::uint32_t>(count), b = device().allocate<std::uint32_t>(count);
   const auto shown = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   const auto work = [&](Stream& on) {
@@ -419,8 +395,8 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: pageable host memory, slices at a pit
   const auto memory = device().allocate<std::uint32_t>(count);
   s->fill(memory, 7U);
   const PitchedSpan<std::uint32_t> volume{memory.data(), {10, 4, 3}, row, row * rows_apart};
-  std::vector<std::uint32_t> in(10 * 4 * 3), out(in.size()), whole(count);
-  std::iota(in.begin(), in.end(), 100U);
+  const std::vector<std::uint32_t> in = numbers(10 * 4 * 3, 100);
+  std::vector<std::uint32_t> out(in.size()), whole(count);
   s->copy(volume, pitched(in, volume.extent));
   s->copy(pitched(out, volume.extent), volume);
   s->fill(volume.box({1, 1, 1}, {2, 2, 2}), 5U);
@@ -466,9 +442,8 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy batch: many copies in one call, in the or
   }
   copies.push_back({nullptr, nullptr, 0});
   if (!needs(*s, {Feature::batch_copies}, [&] { s->copy_batch(copies); })) return;
-  std::vector<std::uint32_t> numbers(count * length);
-  std::iota(numbers.begin(), numbers.end(), 0U);
-  std::copy(numbers.begin(), numbers.end(), pinned.host().begin());
+  const std::vector<std::uint32_t> values = numbers(count * length, 0);
+  std::copy(values.begin(), values.end(), pinned.host().begin());
   const auto check = [&](Stream& on) {
     const std::vector<std::uint32_t> result = on.read(to);
     for (std::size_t i = 0; i < result.size(); ++i)
@@ -476,7 +451,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy batch: many copies in one call, in the or
   };
   for (const StreamPtr& stream : {s, device().default_stream()}) {
     stream->fill(to, 0U);
-    stream->copy(source, numbers);  // the batch reads what this writes
+    stream->copy(source, values);  // the batch reads what this writes
     stream->copy_batch(copies);
     check(*stream);
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
 #include <string>
@@ -15,9 +14,7 @@ namespace {
 
 TEST_SUITE_BEGIN("creation");
 
-TEST_CASE("S1 S11 S13 create: an owned stream of the device, with a handle of its own, that works") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S1 S11 S13 create: an owned stream of the device, with a handle of its own, that works") {
   REQUIRE(a);
   REQUIRE(b);
   CHECK(a->kind() == StreamKind::owned);
@@ -34,16 +31,12 @@ TEST_CASE("S1 S11 S13 create: an owned stream of the device, with a handle of it
 TEST_CASE("S1 create: many streams live at once and each does its own work") {
   constexpr std::size_t count = 64;
   Board board(device(), count);
-  std::vector<StreamPtr> streams;
+  const std::vector<StreamPtr> streams = create_streams(count);
   std::set<void*> handles;
-  for (std::size_t i = 0; i < count; ++i) {
-    streams.push_back(device().create_stream());
-    handles.insert(streams.back()->native_handle());
-  }
+  for (const StreamPtr& s : streams) handles.insert(s->native_handle());
   CHECK(handles.size() == count);
-  for (std::size_t i = 0; i < count; ++i) board.put(*streams[i], i, static_cast<std::uint32_t>(i + 1));
-  for (const StreamPtr& s : streams) s->synchronize();
-  for (std::size_t i = 0; i < count; ++i) CHECK(board[i] == i + 1);
+  for (std::size_t i = 0; i < count; ++i) board.set(*streams[i], i, static_cast<std::uint32_t>(i + 1));
+  for (std::size_t i = 0; i < count; ++i) CHECK(board.read(*streams[i], i) == i + 1);
 }
 
 TEST_CASE("S1 create: making and dropping streams again and again leaves nothing behind that stops the next") {
@@ -122,16 +115,7 @@ TEST_CASE("S3 S4 priority: a number outside the range is an error that names the
 }
 
 TEST_CASE_FIXTURE(TwoStreams, "S1 S2 create: streams that differ in kind are independent of each other's work") {
-  const StreamPtr other = device().create_stream({.priority = weir::Priority::high});
-  if (!hold()) return;
-  board.put(*a, 0, 1);
-  board.put(*other, 1, 2);
-  other->synchronize();  // returns although `a` is held
-  CHECK(board[1] == 2);
-  CHECK_FALSE(a->is_complete());
-  gate.open();
-  a->synchronize();
-  CHECK(board[0] == 1);
+  check_independent(*a, *device().create_stream({.priority = weir::Priority::high}));
 }
 
 TEST_SUITE_END();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -22,11 +21,9 @@ using weir::StreamScope;
 
 TEST_SUITE_BEGIN("current stream");
 
-TEST_CASE("S17 S18 scope: the default stream is current at first; nested scopes restore the outer one") {
+TEST_CASE_FIXTURE(TwoStreams, "S17 S18 scope: the default stream is current at first; nested scopes restore the outer one") {
   const StreamPtr legacy = device().default_stream();
   CHECK(*current_stream(device()) == *legacy);
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
   CHECK(*current_stream(device()) == *legacy);  // making a stream does not make it current
   {
     const StreamScope outer(a);
@@ -59,17 +56,16 @@ TEST_CASE("S17 scope: restores the outer stream when an exception leaves it") {
 }
 
 TEST_CASE("S17 scope: keeps the stream alive") {
-  auto owner = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owner;
+  Owned owner;
   const StreamPtr original = device().create_stream();
-  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner.object));
   {
     const StreamScope scope(wrapper);
     wrapper.reset();
-    CHECK_FALSE(alive.expired());
+    CHECK_FALSE(owner.is_gone());
     CHECK_WORKS(*current_stream(device()));
   }
-  CHECK(alive.expired());
+  CHECK(owner.is_gone());
 }
 
 TEST_CASE("S17 scope: null and closed streams are refused, and the current stream is unchanged") {
@@ -99,8 +95,7 @@ TEST_CASE("S17 S18 scope: each thread has its own stack") {
   CHECK(*current_stream(device()) == *mine);
 }
 
-TEST_CASE("S17 S27 scope: one stream made current in two threads and dropped in both") {
-  StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S17 S27 scope: one stream made current in two threads and dropped in both") {
   std::atomic<int> good{0};
   const auto use = [&good](StreamPtr mine) {
     const StreamScope scope(std::move(mine));
@@ -144,10 +139,9 @@ std::string errors_of(const std::function<void()>& f) {
 
 TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both threads' scopes whole") {
   const StreamPtr before = current_stream(device());
-  auto owner = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owner;
+  Owned owner;
   const StreamPtr original = device().create_stream();
-  StreamPtr strayed = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr strayed = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner.object));
   const StreamPtr inner = device().create_stream();
   {
     std::optional<StreamScope> stray(std::in_place, std::move(strayed)), nested(std::in_place, inner);
@@ -163,15 +157,14 @@ TEST_CASE("S17 scope: one that ends on another thread ends, and leaves both thre
     CHECK(*current_stream(device()) == *before);
   }
   { const StreamScope next(inner); }
-  CHECK(alive.expired());
+  CHECK(owner.is_gone());
   CHECK(*current_stream(device()) == *before);
 }
 
 TEST_CASE("S17 scope: of one that ends on another thread the stream is released when the thread that began it has ended") {
-  auto owner = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owner;
+  Owned owner;
   const StreamPtr original = device().create_stream();
-  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
+  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner.object));
   std::optional<StreamScope> scope;
   SUBCASE("the scope ends first") {
     on_another_thread([&] {
@@ -181,10 +174,10 @@ TEST_CASE("S17 scope: of one that ends on another thread the stream is released 
   }
   SUBCASE("the thread ends first") {
     on_another_thread([&] { scope.emplace(std::move(wrapper)); });
-    CHECK_FALSE(alive.expired());
+    CHECK_FALSE(owner.is_gone());
     CHECK(errors_of([&] { scope.reset(); }).find("another thread") != std::string::npos);
   }
-  CHECK(alive.expired());
+  CHECK(owner.is_gone());
   CHECK_WORKS(*current_stream(device()));
 }
 
@@ -199,8 +192,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S17 scope: entering orders nothing: streams are o
   }
   CHECK(board[0] == 1);
   CHECK_FALSE(a->is_complete());
-  gate.open();
-  a->synchronize();
+  gate.finish(*a);
 }
 
 TEST_SUITE_END();

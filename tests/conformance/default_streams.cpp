@@ -10,6 +10,10 @@ namespace {
 
 TEST_SUITE_BEGIN("default streams");
 
+bool needs_per_thread_stream() {
+  return needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); });
+}
+
 TEST_CASE("S8 default stream: asked for twice, the same; it works") {
   const StreamPtr a = device().default_stream();
   const StreamPtr b = device().default_stream();
@@ -38,77 +42,39 @@ TEST_CASE("S8 default stream: dropping it and asking again is harmless") {
   CHECK_WORKS(*device().default_stream());
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: a blocking stream's later work waits for its work") {
-  const StreamPtr legacy = device().default_stream();
-  const StreamPtr blocking = device().create_stream({.blocking = true});
-  if (!hold(*legacy)) return;
-  board.set(*legacy, 0, 5);
-  board.move(*blocking, 1, 0);
-  check_held_back(*blocking, 1, 5);
+/// The legacy default stream, and two streams that it orders.
+struct Blocking : TwoStreams {
+  StreamPtr legacy = device().default_stream();
+  StreamPtr first = device().create_stream({.blocking = true}), second = device().create_stream({.blocking = true});
+};
+
+TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: a blocking stream's later work waits for its work") {
+  check_order(*legacy, *first);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: its later work waits for a blocking stream's work") {
-  const StreamPtr legacy = device().default_stream();
-  const StreamPtr blocking = device().create_stream({.blocking = true});
-  if (!hold(*blocking)) return;
-  board.set(*blocking, 0, 6);
-  board.move(*legacy, 1, 0);
-  check_held_back(*legacy, 1, 6);
+TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: its later work waits for a blocking stream's work") {
+  check_order(*first, *legacy);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
-  const StreamPtr legacy = device().default_stream();
-  const StreamPtr first = device().create_stream({.blocking = true});
-  const StreamPtr second = device().create_stream({.blocking = true});
-  if (!hold(*first)) return;
-  board.set(*first, 0, 7);
-  board.move(*legacy, 1, 0);
-  board.move(*second, 2, 1);
-  check_held_back(*second, 2, 7);
+TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
+  check_order(*first, *second, [&] { board.set(*legacy, 2, 7); });
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: without its work in between, two blocking streams are independent") {
-  const StreamPtr first = device().create_stream({.blocking = true});
-  const StreamPtr second = device().create_stream({.blocking = true});
-  if (!hold(*first)) return;
-  board.put(*first, 0, 1);
-  board.put(*second, 1, 2);
-  second->synchronize();
-  CHECK(board[1] == 2);
-  CHECK_FALSE(first->is_complete());
-  gate.open();
-  first->synchronize();
+TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: without its work in between, two blocking streams are independent") {
+  check_independent(*first, *second);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: a non-blocking stream does not wait for it") {
-  const StreamPtr legacy = device().default_stream();
-  if (!hold(*legacy)) return;
-  board.put(*legacy, 0, 1);
-  board.put(*a, 1, 2);
-  a->synchronize();
-  CHECK(board[1] == 2);
-  CHECK_FALSE(legacy->is_complete());
-  gate.open();
-  legacy->synchronize();
-  CHECK(board[0] == 1);
+TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: a non-blocking stream does not wait for it") {
+  check_independent(*legacy, *a);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 default stream: it does not wait for a non-blocking stream") {
-  const StreamPtr legacy = device().default_stream();
-  if (!hold()) return;
-  board.put(*a, 0, 1);
-  board.put(*legacy, 1, 2);
-  legacy->synchronize();
-  CHECK(board[1] == 2);
-  CHECK_FALSE(a->is_complete());
-  gate.open();
-  a->synchronize();
+TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: it does not wait for a non-blocking stream") {
+  check_independent(*a, *legacy);
 }
 
-TEST_CASE("S8 S22 S23 default stream: it records, waits and is waited for like any other") {
+TEST_CASE_FIXTURE(WithBoard, "S8 S22 S23 default stream: it records, waits and is waited for like any other") {
   const StreamPtr legacy = device().default_stream();
   const StreamPtr free = device().create_stream();
-  Board board;
   board.set(*legacy, 0, 3);
   free->wait(*legacy->record());
   board.move(*free, 1, 0);
@@ -116,9 +82,7 @@ TEST_CASE("S8 S22 S23 default stream: it records, waits and is waited for like a
   board.move(*legacy, 2, 1);
   free->wait(*legacy);
   board.move(*free, 3, 2);
-  board.show(*free, 3);
-  free->synchronize();
-  CHECK(board[3] == 3);
+  CHECK(board.read(*free, 3) == 3);
 }
 
 TEST_CASE("S8 S28 default stream: host functions run on it, in order") {
@@ -131,7 +95,7 @@ TEST_CASE("S8 S28 default stream: host functions run on it, in order") {
 }
 
 TEST_CASE("S8 per-thread default stream: equal within a thread, of its own kind, and no other stream") {
-  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  if (!needs_per_thread_stream()) return;
   const StreamPtr a = device().per_thread_stream();
   const StreamPtr b = device().per_thread_stream();
   CHECK(a->kind() == StreamKind::per_thread_default);
@@ -143,11 +107,11 @@ TEST_CASE("S8 per-thread default stream: equal within a thread, of its own kind,
 }
 
 TEST_CASE("S8 per-thread default stream: another thread has another, and may not use this one") {
-  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  if (!needs_per_thread_stream()) return;
   const StreamPtr mine = device().per_thread_stream();
   StreamPtr theirs;
   bool equal = true, their_own_works = false;
-  Refusal use, query, wait, from_theirs;
+  Refusal use, query, wait;
   on_another_thread([&] {
     theirs = device().per_thread_stream();
     equal = *theirs == *mine;
@@ -159,24 +123,21 @@ TEST_CASE("S8 per-thread default stream: another thread has another, and may not
   });
   CHECK_FALSE(equal);
   CHECK(their_own_works);
-  CHECK_MESSAGE(use.is(Errc::wrong_thread), use.text);
-  CHECK_MESSAGE(query.is(Errc::wrong_thread), query.text);
-  CHECK_MESSAGE(wait.is(Errc::wrong_thread), wait.text);
+  for (const Refusal& refusal : {use, query, wait}) CHECK_MESSAGE(refusal.is(Errc::wrong_thread), refusal.text);
   CHECK(*theirs != *mine);  // also now that their thread has ended
   CHECK_REFUSED(Errc::wrong_thread, theirs->synchronize());
   CHECK_WORKS(*mine);
 }
 
 TEST_CASE("S8 S22 per-thread default stream: threads order them against each other by events") {
-  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  if (!needs_per_thread_stream()) return;
   const StreamPtr mine = device().per_thread_stream();
   if (!needs_gate(*mine)) return;
   Board board;
   EventPtr done;
   Latch submitted;
   std::future<void> other;  // ends behind the gate
-  Gate gate;
-  gate.hold(*mine);
+  Gate gate(*mine);
   board.set(*mine, 0, 8);
   const EventPtr ready = mine->record();
   other = std::async(std::launch::async, [&] {
@@ -197,19 +158,15 @@ TEST_CASE("S8 S22 per-thread default stream: threads order them against each oth
   CHECK(board[1] == 8);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
-  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+TEST_CASE_FIXTURE(Blocking, "S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
+  if (!needs_per_thread_stream()) return;
   const StreamPtr mine = device().per_thread_stream();
-  const StreamPtr legacy = device().default_stream();
   CHECK_FALSE(mine->is_non_blocking());
-  if (!hold(*legacy)) return;
-  board.set(*legacy, 0, 4);
-  board.move(*mine, 1, 0);
-  check_held_back(*mine, 1, 4);
+  check_order(*legacy, *mine);
 }
 
 TEST_CASE("S8 S31 per-thread default stream: it captures") {
-  if (!needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); })) return;
+  if (!needs_per_thread_stream()) return;
   const StreamPtr mine = device().per_thread_stream();
   if (!needs(*mine, {Feature::graph_capture}, [&] { mine->begin_capture(); })) return;
   Board board;

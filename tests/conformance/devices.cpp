@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "capture.hpp"
@@ -12,25 +9,30 @@ namespace {
 
 TEST_SUITE_BEGIN("devices");
 
-TEST_CASE("S1 S13 two devices: streams are made on the device that is asked, and each works on its own") {
+/// A stream and a board of each device. If there is only one device, `other` is the same one, and each case is skipped.
+struct TwoDevices {
+  Device& other = second_device() != nullptr ? *second_device() : device();
+  const StreamPtr here = device().create_stream(), there = other.create_stream();
+  Board board{device()}, other_board{other};
+};
+
+TEST_CASE_FIXTURE(
+    TwoDevices, "S1 S13 two devices: streams are made on the device that is asked, and each works on its own") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
   CHECK_FALSE(device() == other);
   CHECK(device().describe() != other.describe());
   for (int i = 0; i < 3; ++i) {
-    const StreamPtr here = device().create_stream();
-    const StreamPtr there = other.create_stream();
-    CHECK(&here->device() == &device());
-    CHECK(&there->device() == &other);
-    CHECK_WORKS(*here);
-    CHECK_WORKS(*there);
-    CHECK_WORKS(*here);
+    const StreamPtr mine = device().create_stream(), theirs = other.create_stream();
+    CHECK(&mine->device() == &device());
+    CHECK(&theirs->device() == &other);
+    CHECK_WORKS(*mine);
+    CHECK_WORKS(*theirs);
+    CHECK_WORKS(*mine);
   }
 }
 
-TEST_CASE("S8 S12 two devices: their default streams differ, although their handles may not") {
+TEST_CASE_FIXTURE(TwoDevices, "S8 S12 two devices: their default streams differ, although their handles may not") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
   CHECK(*device().default_stream() != *other.default_stream());
   CHECK((*device().default_stream() < *other.default_stream()) != (*other.default_stream() < *device().default_stream()));
   CHECK(&other.default_stream()->device() == &other);
@@ -43,28 +45,21 @@ TEST_CASE("S8 S12 two devices: their default streams differ, although their hand
   }
 }
 
-TEST_CASE("S8 two devices: one's default stream does not order the other's blocking streams") {
+TEST_CASE_FIXTURE(TwoDevices, "S8 two devices: one's default stream does not order the other's blocking streams") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr legacy = device().default_stream();
-  const StreamPtr there = other.create_stream({.blocking = true});
+  const StreamPtr legacy = device().default_stream(), blocking = other.create_stream({.blocking = true});
   if (!needs_gate(*legacy)) return;
-  Board board(device()), other_board(other);
   Gate gate;
   gate.hold(*legacy);
-  other_board.put(*there, 0, 1);
-  there->synchronize();
-  CHECK(other_board[0] == 1);
+  other_board.set(*blocking, 0, 1);
+  CHECK(other_board.read(*blocking, 0) == 1);
   CHECK_FALSE(legacy->is_complete());
   gate.open();
   legacy->synchronize();
 }
 
-TEST_CASE("S17 S18 two devices: each has its own current stream, asked for without switching") {
+TEST_CASE_FIXTURE(TwoDevices, "S17 S18 two devices: each has its own current stream, asked for without switching") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   {
     const weir::StreamScope scope(here);
     CHECK(*weir::current_stream(device()) == *here);
@@ -82,51 +77,35 @@ TEST_CASE("S17 S18 two devices: each has its own current stream, asked for witho
   }
 }
 
-TEST_CASE("S21 two devices: an event is recorded on its own device's streams alone") {
+TEST_CASE_FIXTURE(TwoDevices, "S21 two devices: an event is recorded on its own device's streams alone") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
   const EventPtr event = other.create_event();
   CHECK_REFUSED(Errc::wrong_device, here->record(*event));
   CHECK_FALSE(event->is_recorded());
   CHECK_WORKS(*here);
-  const StreamPtr there = other.create_stream();
   there->record(*event);
   event->synchronize();
   CHECK(event->is_complete());
 }
 
-TEST_CASE("S22 two devices: a stream waits for another device's event") {
+TEST_CASE_FIXTURE(TwoDevices, "S22 two devices: a stream waits for another device's event") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   if (!needs_gate(*here)) return;
-  Board board(device()), other_board(other);
   Gate gate;
   gate.hold(*here);
   board.put(*here, 0, 1);
   const EventPtr event = here->record();
   there->wait(*event);
   other_board.put(*there, 0, 2);
-  settle(device());
-  settle(other);
-  CHECK_FALSE(there->is_complete());
-  CHECK(other_board[0] == 0);
-  gate.open();
-  there->synchronize();
+  settle();
+  check_held_until(*there, other_board, 0, 2, [&] { gate.open(); });
   CHECK(board[0] == 1);
-  CHECK(other_board[0] == 2);
   CHECK(event->is_complete());
 }
 
-TEST_CASE("S23 S24 two devices: a stream waits for another device's stream, again and again") {
+TEST_CASE_FIXTURE(TwoDevices, "S23 S24 two devices: a stream waits for another device's stream, again and again") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   if (!needs_gate(*here)) return;
-  Board board(device()), other_board(other);
   Gate gate;
   gate.hold(*here);
   for (std::uint32_t i = 1; i <= 20; ++i) {
@@ -135,20 +114,13 @@ TEST_CASE("S23 S24 two devices: a stream waits for another device's stream, agai
     other_board.put(*there, i, i);
     here->wait(*there);
   }
-  settle(other);
-  CHECK_FALSE(there->is_complete());
-  CHECK(other_board[1] == 0);
-  gate.open();
-  here->synchronize();
-  CHECK(board[20] == 20);
+  check_held_until(*there, other_board, 1, 1, [&] { gate.open(); });
+  CHECK(board.read(*here, 20) == 20);
   CHECK(other_board[20] == 20);
 }
 
-TEST_CASE("S26 two devices: no time elapses between events of two clocks") {
+TEST_CASE_FIXTURE(TwoDevices, "S26 two devices: no time elapses between events of two clocks") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   for (const StreamPtr& s : {here, there}) {
     if (!needs(*s, {Feature::event_timing}, [&] { (void)s->record({.timing = true}); })) return;
   }
@@ -165,21 +137,16 @@ TEST_CASE("S26 two devices: no time elapses between events of two clocks") {
   CHECK(later->elapsed_since(*b).count() >= 0.0);
 }
 
-TEST_CASE("S43 two devices: copies between them, by either device's stream, with and without naming the devices") {
+TEST_CASE_FIXTURE(
+    TwoDevices, "S43 two devices: copies between them, by either device's stream, with and without naming the devices") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
-  Board board(device()), other_board(other);
   board.set(*here, 0, 5);
   here->copy_peer(other_board.cell(0).data(), other, board.cell(0).data(), device(), 4);
   there->wait(*here);
   other_board.move(*there, 1, 0);
   there->copy_peer(board.cell(1).data(), device(), other_board.cell(1).data(), other, 4);
   here->wait(*there);
-  board.show(*here, 1);
-  here->synchronize();
-  CHECK(board[1] == 5);
+  CHECK(board.read(*here, 1) == 5);
   if (!device().properties().unified_addressing || !other.properties().unified_addressing) return;
   if (device().supports(Feature::graph_capture)) {
     here->begin_capture();
@@ -191,22 +158,16 @@ TEST_CASE("S43 two devices: copies between them, by either device's stream, with
     } else {
       run(graph, *here);
       there->wait(*here);
-      other_board.show(*there, 3);
-      there->synchronize();
-      CHECK(other_board[3] == 5);
+      CHECK(other_board.read(*there, 3) == 5);
     }
   }
   here->copy(other_board.cell(2), board.cell(1));
   there->wait(*here);
-  other_board.show(*there, 2);
-  there->synchronize();
-  CHECK(other_board[2] == 5);
+  CHECK(other_board.read(*there, 2) == 5);
 }
 
-TEST_CASE("S43 two devices: a large peer copy is exact") {
+TEST_CASE_FIXTURE(TwoDevices, "S43 two devices: a large peer copy is exact") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
   constexpr std::size_t count = (std::size_t{1} << 20U) + 7;
   std::vector<std::uint32_t> source(count), back(count);
   for (std::size_t i = 0; i < count; ++i) source[i] = static_cast<std::uint32_t>(i * 2654435761U);
@@ -221,14 +182,12 @@ TEST_CASE("S43 two devices: a large peer copy is exact") {
   CHECK(back == source);
 }
 
-TEST_CASE("S43 two devices: peer access is switched on and off, and refused where it cannot be") {
+TEST_CASE_FIXTURE(TwoDevices, "S43 two devices: peer access is switched on and off, and refused where it cannot be") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
   CHECK_FALSE(device().can_access_peer(device()));
   if (device().supports(Feature::peer_access)) {
-    const Refusal refusal = refusal_of([] { device().enable_peer_access(device()); });
-    CHECK(refusal.is(Errc::invalid_argument));
-    CHECK(refusal.says("a device always has access to its own memory"));
+    CHECK_REFUSED_SAYING(Errc::invalid_argument, "a device always has access to its own memory",
+                         device().enable_peer_access(device()));
   }
   if (!device().can_access_peer(other)) {
     CHECK_REFUSED(Errc::unsupported, device().enable_peer_access(other));
@@ -238,48 +197,32 @@ TEST_CASE("S43 two devices: peer access is switched on and off, and refused wher
   device().enable_peer_access(other);
   device().enable_peer_access(other);
   if (device().supports(Feature::runtime_compilation) && other.supports(Feature::runtime_compilation)) {
-    const StreamPtr here = device().create_stream();
-    const StreamPtr there = other.create_stream();
     (void)kernels(device());
-    Board other_board(other);
     other_board.set(*there, 0, 1);
     here->wait(*there);
     here->launch(kernels(device()).add, {}, other_board.cell(0), 4U);
     there->wait(*here);
-    other_board.show(*there, 0);
-    there->synchronize();
-    CHECK(other_board[0] == 5);
+    CHECK(other_board.read(*there, 0) == 5);
   }
   device().disable_peer_access(other);
   device().disable_peer_access(other);
 }
 
-TEST_CASE("S46 two devices: a wait value is released by the other device's write") {
+TEST_CASE_FIXTURE(TwoDevices, "S46 two devices: a wait value is released by the other device's write") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   const Word32 word(device());
   if (!needs(*here, {Feature::wait_value_32}, [&] { here->wait_value(word.address(), 1U, WaitCondition::eq); })) return;
   if (!needs(*there, {Feature::write_value_32}, [&] { there->write_value(word.address(), 1U); })) return;
-  Board board(device());
   here->wait_value(word.address(), 1U, WaitCondition::eq);
   board.put(*here, 0, 1);
-  settle(device());
-  CHECK_FALSE(here->is_complete());
-  there->write_value(word.address(), 1U);
-  here->synchronize();
-  CHECK(board[0] == 1);
+  check_held_until(*here, board, 0, 1, [&] { there->write_value(word.address(), 1U); });
   there->synchronize();
 }
 
-TEST_CASE("S37 S41 two devices: a graph is launched, uploaded, updated and resumed on its own device alone") {
+TEST_CASE_FIXTURE(
+    TwoDevices, "S37 S41 two devices: a graph is launched, uploaded, updated and resumed on its own device alone") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   if (!needs_capture(*here) || !needs_capture(*there)) return;
-  Board board(device()), other_board(other);
   const GraphPtr graph = here->capture([&](Stream& c) { board.put(c, 0, 1); });
   const GraphPtr foreign = there->capture([&](Stream& c) { other_board.put(c, 0, 1); });
   const GraphExecPtr exec = graph->instantiate();
@@ -288,8 +231,7 @@ TEST_CASE("S37 S41 two devices: a graph is launched, uploaded, updated and resum
   if (device().supports(Feature::graph_update)) CHECK_REFUSED(Errc::wrong_device, exec->update(*foreign));
   if (other.supports(Feature::capture_into_graph)) CHECK_REFUSED(Errc::wrong_device, there->resume_capture(graph));
   CHECK_WORKS(*there);
-  exec->launch(*here);
-  here->synchronize();
+  run(exec, *here);
   CHECK(board[0] == 1);
 }
 
@@ -307,13 +249,9 @@ bool needs_cross_device_capture(Stream& here, Stream& there) {
   return false;
 }
 
-TEST_CASE("S36 two devices: one capture spans both") {
+TEST_CASE_FIXTURE(TwoDevices, "S36 two devices: one capture spans both") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   if (!needs_cross_device_capture(*here, *there)) return;
-  Board board(device()), other_board(other);
   here->begin_capture();
   board.set(*here, 0, 3);
   there->wait(*here);
@@ -323,30 +261,23 @@ TEST_CASE("S36 two devices: one capture spans both") {
   board.show(*here, 0);
   const GraphPtr graph = here->end_capture();
   CHECK_FALSE(there->is_capturing());
-  const Topology t = graph->topology();
-  INFO(to_text(t));
-  REQUIRE(t.nodes.size() == 4);
-  CHECK(t.reaches(0, 1));
-  CHECK(t.reaches(2, 3));
+  REQUIRE(graph->node_count() == 4);
+  check_topology(graph->topology(), {{0, 1}, {2, 3}});
   const GraphExecPtr exec = graph->instantiate();
   for (int i = 0; i < 10; ++i) {
     board.clear();
     other_board.clear();
-    exec->launch(*here);
-    here->synchronize();
+    run(exec, *here);
     CHECK(board[0] == 3);
     CHECK(other_board[0] == 4);
   }
   CHECK_WORKS(*there);
 }
 
-TEST_CASE("S31 S36 two devices: an unjoined fork on the other device is an error, and both streams are usable") {
+TEST_CASE_FIXTURE(
+    TwoDevices, "S31 S36 two devices: an unjoined fork on the other device is an error, and both streams are usable") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   if (!needs_cross_device_capture(*here, *there)) return;
-  Board other_board(other);
   here->begin_capture();
   there->wait(*here);
   other_board.set(*there, 0, 1);
@@ -356,13 +287,9 @@ TEST_CASE("S31 S36 two devices: an unjoined fork on the other device is an error
   CHECK_WORKS(*there);
 }
 
-TEST_CASE("S1 S15 S48 two devices: kernels, attributes and pools of another device are refused") {
+TEST_CASE_FIXTURE(TwoDevices, "S1 S15 S48 two devices: kernels, attributes and pools of another device are refused") {
   if (!needs_two_devices()) return;
-  Device& other = *second_device();
-  const StreamPtr here = device().create_stream();
-  const StreamPtr there = other.create_stream();
   if (device().supports(Feature::runtime_compilation)) {
-    Board other_board(other);
     CHECK_REFUSED(Errc::wrong_device, there->launch(kernels(device()).add, {}, other_board.cell(0), 1U));
   }
   CHECK_REFUSED(Errc::wrong_device, here->copy_attributes(*there));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -36,8 +35,7 @@ TEST_CASE_FIXTURE(
   CHECK(&event->device() == &device());
   CHECK(event->is_recorded());
   CHECK_FALSE(event->is_complete());
-  gate.open();
-  event->synchronize();
+  gate.finish(*event);
   CHECK(event->is_complete());
   CHECK(board[0] == 1);
 }
@@ -54,12 +52,10 @@ TEST_CASE_FIXTURE(OneStream, "S21 record: again moves the event, five times over
   if (!needs_gate(*s)) return;
   const EventPtr event = device().create_event();
   for (int round = 0; round < 5; ++round) {
-    Gate gate;
-    gate.hold(*s);
+    Gate gate(*s);
     s->record(*event);
     CHECK_FALSE(event->is_complete());
-    gate.open();
-    event->synchronize();
+    gate.finish(*event);
     CHECK(event->is_complete());
   }
 }
@@ -71,8 +67,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S21 record: on another stream of the device takes
   b->record(*event);
   event->synchronize();
   CHECK(event->is_complete());
-  gate.open();
-  a->synchronize();
+  gate.finish(*a);
 }
 
 TEST_CASE_FIXTURE(TwoStreams, "S21 event: is complete before later work of its stream") {
@@ -82,8 +77,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S21 event: is complete before later work of its s
   event->synchronize();
   CHECK(event->is_complete());
   CHECK_FALSE(a->is_complete());
-  gate.open();
-  a->synchronize();
+  gate.finish(*a);
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S21 event: many at once, complete in their stream's order") {
@@ -156,9 +150,7 @@ TEST_CASE_FIXTURE(WithBoard, "S26 timing: never negative in a stream's order, an
   CHECK(events.front()->elapsed_since(*events.back()).count() <= 0.0);
 }
 
-TEST_CASE("S26 timing: between two streams of the device") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S26 timing: between two streams of the device") {
   if (!needs(device(), {Feature::event_timing}, [&] { use_timing(*a); })) return;
   const EventPtr start = a->record({.timing = true});
   b->wait(*start);
@@ -187,8 +179,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S26 timing: three different errors: timing off, n
   CHECK_REFUSED(Errc::not_ready, pending->elapsed_since(*done));
   CHECK_REFUSED(Errc::not_ready, done->elapsed_since(*pending));
   CHECK_REFUSED(Errc::not_recorded, pending->elapsed_since(*unrecorded));
-  gate.open();
-  pending->synchronize();
+  gate.finish(*pending);
   CHECK(pending->elapsed_since(*done).count() >= 0.0);
 }
 
@@ -217,24 +208,13 @@ TEST_CASE_FIXTURE(TwoStreams, "S26 blocking wait: an event whose synchronize sle
   CHECK(board[0] == 1);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S21 S26 event: synchronize blocks the host while the stream is held, for every option") {
-  if (!needs_gate(*s)) return;
+TEST_CASE("S21 S26 event: synchronize blocks the host while the stream is held, for every option") {
   for (const bool timing : {false, true}) {
     if (timing && !device().supports(Feature::event_timing)) continue;
-    Latch returned;
-    Gate gate;
-    gate.hold(*s);
-    const EventPtr event = s->record({.timing = timing});
-    std::thread waiting([&] {
-      event->synchronize();
-      returned.open();
-    });
-    settle();
-    const bool early = returned.is_open();
-    gate.open();
-    CHECK(returned.wait());
-    waiting.join();
-    CHECK_FALSE(early);
+    TwoStreams streams;
+    if (!streams.hold()) return;
+    const EventPtr event = streams.a->record({.timing = timing});
+    streams.check_blocks([&] { event->synchronize(); });
   }
 }
 
@@ -254,25 +234,17 @@ TEST_CASE_FIXTURE(OneStream, "S26 inter-process: excludes timing, and has to be 
 
 TEST_CASE_FIXTURE(OneStream, "S21 S27 event: any thread queries, waits for and records one event") {
   const EventPtr event = device().create_event();
-  std::vector<std::thread> threads;
   std::atomic<int> ended{0};
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const StreamPtr mine = device().create_stream();
-      for (int i = 0; i < 100; ++i) {
-        if (t % 2 == 0) {
-          s->record(*event);
-        } else {
-          mine->wait(*event);
-        }
-        (void)event->is_complete();
-        if (i % 10 == 0) event->synchronize();
-      }
-      mine->synchronize();
-      ++ended;
-    });
-  }
-  for (std::thread& t : threads) t.join();
+  in_parallel(4, [&](std::size_t t) {
+    const StreamPtr mine = device().create_stream();
+    for (int i = 0; i < 100; ++i) {
+      t % 2 == 0 ? s->record(*event) : mine->wait(*event);
+      (void)event->is_complete();
+      if (i % 10 == 0) event->synchronize();
+    }
+    mine->synchronize();
+    ++ended;
+  });
   CHECK(ended == 4);
   s->synchronize();
   CHECK(event->is_complete());
@@ -305,8 +277,7 @@ TEST_CASE_FIXTURE(
         CHECK(before->is_complete() == is_complete);
         board.move(*other, 1, 0);
         board.show(*other, 1);
-        gate.open();
-        before->synchronize();
+        gate.finish(*before);
         other->synchronize();
       });
       s->wait(*forked);
@@ -322,65 +293,49 @@ TEST_CASE_FIXTURE(
 }
 
 TEST_CASE_FIXTURE(
-    WithBoard, "S22 S31 S37 executable: launched on one stream that captures then, it is launched on another meanwhile") {
+    WithOther, "S22 S31 S37 executable: launched on one stream that captures then, it is launched on another meanwhile") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
-  const StreamPtr other = device().create_stream();
   const auto exec = s->capture([&](Stream& c) { board.move(c, 1, 0); })->instantiate();
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   board.set(*s, 0, 5);
   exec->launch(*s);
   s->begin_capture(CaptureMode::relaxed);
   on_another_thread([&] {
     exec->launch(*other);  // behind the launch that is held
     board.show(*other, 1);
-    gate.open();
-    other->synchronize();
+    gate.finish(*other);
   });
   CHECK(s->end_capture()->node_count() == 0);
   CHECK(board[1] == 5);
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S21 S22 S27 S31 many threads that share an event and an executable, and capture now and then") {
-  const StreamPtr probe = device().create_stream();
-  if (!needs_capture(*probe)) return;
-  Board board(device(), 16);
-  const auto exec = probe->capture([&](Stream& c) { board.set(c, 0, 3); })->instantiate();
-  const EventPtr shared = probe->record();
-  std::mutex mutex;
-  std::string error;
-  std::vector<std::thread> threads;
-  for (std::size_t t = 1; t <= 6; ++t) {
-    threads.emplace_back([&, t] {
-      try {
-        const StreamPtr mine = device().create_stream(), second = device().create_stream();
-        for (int i = 0; i < 60; ++i) {
-          exec->launch(i % 2 == 0 ? *mine : *second);
-          mine->record(*shared);
-          second->wait(*shared);
-          second->wait(*mine);
-          (void)shared->is_complete();
-          if (i % 3 != 0) continue;
-          (void)mine->capture(CaptureMode::relaxed, [&](Stream& c) {
-            for (int k = 0; k < 20; ++k) {
-              board.set(c, t, 1);
-              std::this_thread::yield();
-            }
-          });
-          if (i % 2 == 0) shared->synchronize();
+TEST_CASE_FIXTURE(
+    WithBoard, "S21 S22 S27 S31 many threads that share an event and an executable, and capture now and then") {
+  if (!needs_capture(*s)) return;
+  const auto exec = s->capture([&](Stream& c) { board.set(c, 0, 3); })->instantiate();
+  const EventPtr shared = s->record();
+  CHECK_NOTHROW(in_parallel(6, [&](std::size_t t) {
+    const StreamPtr mine = device().create_stream(), second = device().create_stream();
+    for (int i = 0; i < 60; ++i) {
+      exec->launch(i % 2 == 0 ? *mine : *second);
+      mine->record(*shared);
+      second->wait(*shared);
+      second->wait(*mine);
+      (void)shared->is_complete();
+      if (i % 3 != 0) continue;
+      (void)mine->capture(CaptureMode::relaxed, [&](Stream& c) {
+        for (int k = 0; k < 20; ++k) {
+          board.set(c, t + 1, 1);
+          std::this_thread::yield();
         }
-        mine->synchronize();
-        second->synchronize();
-      } catch (const std::exception& e) {
-        const std::lock_guard lock(mutex);
-        error = e.what();
-      }
-    });
-  }
-  for (std::thread& t : threads) t.join();
-  CHECK(error == "");
-  CHECK_WORKS(*probe);
+      });
+      if (i % 2 == 0) shared->synchronize();
+    }
+    mine->synchronize();
+    second->synchronize();
+  }));
+  CHECK_WORKS(*s);
 }
 
 TEST_SUITE_END();

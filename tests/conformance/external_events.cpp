@@ -7,8 +7,7 @@ namespace {
 
 TEST_SUITE_BEGIN("external events");
 
-TEST_CASE_FIXTURE(WithBoard, "S25 external events: recorded by each launch, and waited for outside the graph") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S25 external events: recorded by each launch, and waited for outside the graph") {
   const EventPtr event = device().create_event();
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); })) return;
   const GraphPtr graph = s->capture([&](Stream& c) {
@@ -18,39 +17,31 @@ TEST_CASE_FIXTURE(WithBoard, "S25 external events: recorded by each launch, and 
   });
   CHECK(graph->topology().count(NodeKind::event_record) == 1);
   CHECK(graph->node_count() == 3);
-  const GraphExecPtr exec = graph->instantiate();
-  exec->launch(*s);
+  graph->instantiate()->launch(*s);
   other->wait(*event);
   board.move(*other, 2, 0);
-  board.show(*other, 2);
-  other->synchronize();
+  CHECK(board.read(*other, 2) == 5);
   event->synchronize();
   CHECK(event->is_complete());
-  CHECK(board[2] == 5);
   s->synchronize();
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S25 external events: a launch behind held work does not record before its turn") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S25 external events: a launch behind held work does not record before its turn") {
   const EventPtr event = device().create_event();
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); }) || !needs_gate(*s)) return;
   const GraphExecPtr exec = s->capture([&](Stream& c) {
                                board.move(c, 1, 0);
                                c.record_external(*event);
                              })->instantiate();
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   board.set(*s, 0, 8);
   exec->launch(*s);
   other->wait(*event);
   board.show(*other, 1);
-  settle();
-  CHECK_FALSE(event->is_complete());
-  CHECK_FALSE(other->is_complete());
-  CHECK(board[1] == 0);
-  gate.open();
-  other->synchronize();
-  CHECK(board[1] == 8);
+  check_held_until(*other, board, 1, 8, [&] {
+    CHECK_FALSE(event->is_complete());
+    gate.open();
+  });
 }
 
 TEST_CASE("S25 external events: of two graphs that record one event, a wait is for the one that was launched before it") {
@@ -68,18 +59,12 @@ TEST_CASE("S25 external events: of two graphs that record one event, a wait is f
             })->instantiate();
   };
   const GraphExecPtr first = recording(*held, 0), second = recording(*free, 1);
-  Gate gate;
-  gate.hold(*held);
+  Gate gate(*held);
   first->launch(*held);
   waiting->wait(*event);
   board.show(*waiting, 0);
-  second->launch(*free);
-  free->synchronize();
-  settle();
-  CHECK_FALSE(waiting->is_complete());
-  gate.open();
-  waiting->synchronize();
-  CHECK(board[0] == 7);
+  run(second, *free);
+  check_held_until(*waiting, board, 0, 7, [&] { gate.open(); });
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S25 external events: a graph waits for work outside it, at each launch") {
@@ -95,27 +80,22 @@ TEST_CASE_FIXTURE(WithBoard, "S25 external events: a graph waits for work outsid
   CHECK(graph->topology().count(NodeKind::event_wait) == 1);
   const GraphExecPtr exec = graph->instantiate();
   for (std::uint32_t round = 1; round <= 3; ++round) {
-    Gate gate;
-    gate.hold(*outside);
+    Gate gate(*outside);
     board.set(*outside, 0, round);
     outside->record(*event);
     exec->launch(*s);
     settle();
     CHECK_FALSE(s->is_complete());
     CHECK(board[1] == round - 1);
-    gate.open();
-    s->synchronize();
+    gate.finish(*s);
     CHECK(board[1] == round);
   }
 }
 
-TEST_CASE("S25 external events: one graph orders another") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S25 external events: one graph orders another") {
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);
   if (!needs_in_capture(*a, Feature::external_events, [&] { a->record_external(*event); }) || !needs_gate(*a)) return;
-  Board board;
   const GraphExecPtr first = a->capture([&](Stream& c) {
                                 board.move(c, 1, 0);
                                 c.record_external(*event);
@@ -125,23 +105,17 @@ TEST_CASE("S25 external events: one graph orders another") {
                                  board.move(c, 2, 1);
                                  board.show(c, 2);
                                })->instantiate();
-  Gate gate;
   gate.hold(*a);
   board.set(*a, 0, 6);
   first->launch(*a);
   second->launch(*b);
-  settle();
-  CHECK(board[2] == 0);
-  gate.open();
-  b->synchronize();
-  CHECK(board[2] == 6);
+  check_held_until(*b, board, 2, 6, [&] { gate.open(); });
 }
 
-TEST_CASE_FIXTURE(OneStream, "S22 S25 external events: a wait for one that was never recorded does nothing") {
+TEST_CASE_FIXTURE(WithBoard, "S22 S25 external events: a wait for one that was never recorded does nothing") {
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->wait_external(*event); })) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     c.wait_external(*event);
     board.put(c, 0, 2);
@@ -151,12 +125,10 @@ TEST_CASE_FIXTURE(OneStream, "S22 S25 external events: a wait for one that was n
 }
 
 TEST_CASE_FIXTURE(
-    OneStream, "S25 external events: one that only a graph records may be waited for by a graph that was captured before") {
-  const StreamPtr other = device().create_stream();
+    WithOther, "S25 external events: one that only a graph records may be waited for by a graph that was captured before") {
   std::vector<EventPtr> kept;
   const EventPtr event = fresh_event(kept);
   if (!needs_in_capture(*s, Feature::external_events, [&] { s->record_external(*event); })) return;
-  Board board;
   const GraphExecPtr waiting = other->capture([&](Stream& c) {
                                   c.wait_external(*event);
                                   board.move(c, 1, 0);
@@ -167,8 +139,7 @@ TEST_CASE_FIXTURE(
                                     c.record_external(*event);
                                   })->instantiate();
   recording->launch(*s);
-  waiting->launch(*other);
-  other->synchronize();
+  run(waiting, *other);
   CHECK(board[1] == 3);
 }
 
@@ -184,8 +155,7 @@ TEST_CASE_FIXTURE(WithBoard, "S25 S26 external events: time is measured inside a
                                c.record_external(*end);
                              })->instantiate();
   for (int i = 0; i < 3; ++i) {
-    exec->launch(*s);
-    s->synchronize();
+    run(exec, *s);
     CHECK(end->elapsed_since(*start).count() > 0.0);
   }
 }

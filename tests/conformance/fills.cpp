@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -15,11 +16,9 @@ void check_fill(T value, T background) {
   const StreamPtr s = device().create_stream();
   constexpr std::size_t count = 1027;
   const auto memory = device().allocate<T>(count);
-  std::vector<T> back(count);
   s->fill(memory, background);
   s->fill(memory.subspan(5, count - 12), value);
-  s->copy(back, memory);
-  s->synchronize();
+  const std::vector<T> back = s->read(memory);
   for (std::size_t i = 0; i < count; ++i) REQUIRE(back[i] == (i >= 5 && i < count - 7 ? value : background));
 }
 
@@ -63,44 +62,31 @@ TEST_CASE("S43 fill: 64 and 128 bits, and structs") {
 TEST_CASE_FIXTURE(OneStream, "S43 fill: a captured fill of 64 bits") {
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   const auto memory = device().allocate<double>(1000);
-  std::vector<double> back(1000);
   const auto exec = s->capture([&](Stream& c) { c.fill(memory, 3.25); })->instantiate();
   s->fill(memory, 1.0);
   exec->launch(*s);
-  s->copy(back, memory);
-  s->synchronize();
-  CHECK(back == std::vector<double>(1000, 3.25));
+  CHECK(s->read(memory) == std::vector<double>(1000, 3.25));
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 fill: a value is converted to the element's type") {
   const auto memory = device().allocate<float>(8);
-  std::vector<float> back(8);
   s->fill(memory, 3);
-  s->copy(back, memory);
-  s->synchronize();
-  CHECK(back[7] == 3.0F);
+  CHECK(s->read(memory).back() == 3.0F);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 fill: only the low bits of the value count") {
   const auto memory = device().allocate<std::uint8_t>(8);
-  std::vector<std::uint8_t> back(8);
   weir::detail::fill_elements(*s, memory.data(), 0xFFFFFF12U, 1, 4);
   weir::detail::fill_elements(*s, memory.data() + 4, 0xFFFF3456U, 2, 2);
-  s->copy(back, memory);
-  s->synchronize();
-  CHECK(back == std::vector<std::uint8_t>{0x12, 0x12, 0x12, 0x12, 0x56, 0x34, 0x56, 0x34});
+  CHECK(s->read(memory) == std::vector<std::uint8_t>{0x12, 0x12, 0x12, 0x12, 0x56, 0x34, 0x56, 0x34});
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 fill: megabytes") {
   constexpr std::size_t count = (std::size_t{4} << 20U) + 1;
   const auto memory = device().allocate<std::uint32_t>(count);
-  std::vector<std::uint32_t> back(count);
   s->fill(memory, 0xDEADBEEFU);
-  s->copy(back, memory);
-  s->synchronize();
-  std::size_t wrong = 0;
-  for (const std::uint32_t v : back) wrong += v != 0xDEADBEEFU ? 1 : 0;
-  CHECK(wrong == 0);
+  const std::vector<std::uint32_t> back = s->read(memory);
+  CHECK(std::count(back.begin(), back.end(), 0xDEADBEEFU) == static_cast<std::ptrdiff_t>(count));
 }
 
 TEST_CASE_FIXTURE(OneStream, "S43 fill: of pinned and of managed memory") {
@@ -153,34 +139,32 @@ TEST_CASE_FIXTURE(OneStream, "S43 fill: misuse has its error and no effect") {
   const auto rows = [](std::uint32_t* data, std::size_t pitch, std::size_t width, std::size_t height) {
     return PitchedSpan<std::uint32_t>{data, {width, height}, pitch, 0};
   };
+  const auto fill = [&](void* to, std::size_t size, std::size_t count) {
+    weir::detail::fill_elements(*s, to, 0, size, count);
+  };
   s->fill(memory, 1U);
   auto* const bytes = reinterpret_cast<std::uint8_t*>(memory.data());
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 3, 4));
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 8, 4));
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 0, 4));
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, nullptr, 0, 4, 4));
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, bytes + 1, 0, 2, 4));
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, bytes + 2, 0, 4, 2));
+  CHECK_REFUSED(Errc::invalid_argument, fill(memory.data(), 3, 4));
+  CHECK_REFUSED(Errc::invalid_argument, fill(memory.data(), 8, 4));
+  CHECK_REFUSED(Errc::invalid_argument, fill(memory.data(), 0, 4));
+  CHECK_REFUSED(Errc::invalid_argument, fill(nullptr, 4, 4));
+  CHECK_REFUSED(Errc::invalid_argument, fill(bytes + 1, 2, 4));
+  CHECK_REFUSED(Errc::invalid_argument, fill(bytes + 2, 4, 2));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 8, 4, 2), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 18, 4, 2), 0U));
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  CHECK_REFUSED(Errc::invalid_argument,
-                weir::detail::fill_elements(*s, memory.data(), 0, 4, most / 4 + 2));  // 4 bytes, were it to wrap
-  CHECK_REFUSED(Errc::invalid_argument, weir::detail::fill_elements(*s, memory.data(), 0, 1, most / 2));
+  CHECK_REFUSED(Errc::invalid_argument, fill(memory.data(), 4, most / 4 + 2));  // 4 bytes, were it to wrap
+  CHECK_REFUSED(Errc::invalid_argument, fill(memory.data(), 1, most / 2));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), 64, most / 4 + 2, 2), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->fill(rows(memory.data(), most / 4 - 3, 4, 5), 0U));
   CHECK_REFUSED(Errc::invalid_argument, s->zero(Span<std::uint32_t>(memory.data(), most / 4 + 2)));
-  std::vector<std::uint32_t> back(16);
-  s->copy(back, memory);
-  s->synchronize();
-  CHECK(back == std::vector<std::uint32_t>(16, 1));
+  CHECK(s->read(memory) == std::vector<std::uint32_t>(16, 1));
 }
 
-TEST_CASE("S43 fill: zero clears elements of any size, and nothing beside them") {
+TEST_CASE_FIXTURE(OneStream, "S43 fill: zero clears elements of any size, and nothing beside them") {
   struct Triple {
     std::uint32_t words[3];
   };
-  const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<Triple>(4);
   weir::detail::fill_elements(*s, memory.data(), 7, 4, 12);
   s->zero(memory.subspan(1, 2));
@@ -204,7 +188,6 @@ TEST_CASE_FIXTURE(OneStream, "S43 fill: of nothing does nothing") {
 TEST_CASE_FIXTURE(OneStream, "S39 S43 fill: captured, each is one node of its kind") {
   if (!needs_capture(*s)) return;
   const auto memory = device().allocate<std::uint8_t>(256);
-  std::vector<std::uint8_t> back(256);
   const GraphPtr graph = s->capture([&](Stream& c) {
     weir::detail::fill_elements(c, memory.data(), 1, 1, 16);
     weir::detail::fill_elements(c, memory.data() + 16, 0x0202, 2, 8);
@@ -214,18 +197,12 @@ TEST_CASE_FIXTURE(OneStream, "S39 S43 fill: captured, each is one node of its ki
   CHECK(graph->topology().nodes == std::vector<NodeKind>(4, NodeKind::fill));
   s->fill(memory, static_cast<std::uint8_t>(9));
   run(graph, *s);
-  s->copy(back, memory);
-  s->synchronize();
-  CHECK(back[0] == 1);
-  CHECK(back[16] == 2);
-  CHECK(back[47] == 3);
-  CHECK(back[48] == 9);
-  CHECK(back[64] == 4);
-  CHECK(back[80] == 9);
-  CHECK(back[96] == 4);
-  CHECK(back[111] == 4);
-  CHECK(back[175] == 4);
-  CHECK(back[176] == 9);
+  std::vector<std::uint8_t> expected(256, 9);
+  std::fill_n(expected.begin(), 16, std::uint8_t{1});
+  std::fill_n(expected.begin() + 16, 16, std::uint8_t{2});
+  std::fill_n(expected.begin() + 32, 16, std::uint8_t{3});
+  for (std::ptrdiff_t row = 0; row < 4; ++row) std::fill_n(expected.begin() + 64 + 32 * row, 16, std::uint8_t{4});
+  CHECK(s->read(memory) == expected);
 }
 
 TEST_SUITE_END();

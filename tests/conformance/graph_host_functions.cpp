@@ -13,16 +13,9 @@ namespace {
 TEST_SUITE_BEGIN("graph host functions");
 
 bool needs_captured_host_functions(Stream& s) {
-  if (!needs_capture(s)) return false;
-  if (!needs(s, {Feature::host_functions}, [&] { s.launch_host_function([] {}); })) return false;
-  if (device().supports(Feature::host_functions_in_capture)) return true;
-  // Refused inside the capture, which goes on.
-  s.begin_capture();
-  (void)needs(device(), {Feature::host_functions_in_capture}, [&] { s.launch_host_function([] {}); });
-  CHECK(s.capture_status() == CaptureStatus::active);
-  CHECK(s.end_capture()->node_count() == 0);
-  CHECK_WORKS(s);
-  return false;
+  const auto use = [&] { s.launch_host_function([] {}); };
+  return needs_capture(s) && needs(s, {Feature::host_functions}, use) &&
+         needs_in_capture(s, Feature::host_functions_in_capture, use);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S30 S37 update: brings the new graph's host functions, which outlive that graph") {
@@ -35,12 +28,10 @@ TEST_CASE_FIXTURE(OneStream, "S30 S37 update: brings the new graph's host functi
   GraphPtr graph = captured(old_count);
   const GraphExecPtr exec = graph->instantiate();
   graph.reset();
-  exec->launch(*s);
-  s->synchronize();
+  run(exec, *s);
   GraphPtr replacement = captured(new_count);
   if (!needs(*s, {Feature::graph_update}, [&] { exec->update(*replacement); })) {
-    exec->launch(*s);
-    s->synchronize();
+    run(exec, *s);
     CHECK(*old_count == 2);
     CHECK(*new_count == 0);
     return;
@@ -70,8 +61,7 @@ TEST_CASE_FIXTURE(OneStream, "S30 S38 clone: shares the host functions, and keep
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
   if (!needs_captured_host_functions(*s)) return;
   auto runs = std::make_shared<int>(0);
   auto wrong = std::make_shared<int>(0);
@@ -99,31 +89,24 @@ TEST_CASE_FIXTURE(WithBoard, "S30 host function: runs at every launch, in its pl
 
 TEST_CASE_FIXTURE(OneStream, "S30 host function: is freed with the graph and all its executables, and not before") {
   if (!needs_captured_host_functions(*s)) return;
-  auto owned = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owned;
-  GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([owned = std::move(owned)] {}); });
-  GraphExecPtr exec = graph->instantiate();
-  GraphExecPtr second = graph->instantiate();
+  Owned owned, unused;
+  GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([object = std::move(owned.object)] {}); });
+  GraphExecPtr exec = graph->instantiate(), second = graph->instantiate();
   graph.reset();
-  exec->launch(*s);
-  s->synchronize();
+  run(exec, *s);
   exec.reset();
-  CHECK_FALSE(alive.expired());
-  second->launch(*s);
-  s->synchronize();
-  CHECK_FALSE(alive.expired());
+  CHECK_FALSE(owned.is_gone());
+  run(second, *s);
+  CHECK_FALSE(owned.is_gone());
   second.reset();
-  CHECK(eventually([&] { return alive.expired(); }));
+  CHECK(owned.goes());
 
-  owned = std::make_shared<int>(2);
-  const std::weak_ptr<int> unused = owned;
-  graph = s->capture([&](Stream& c) { c.launch_host_function([owned = std::move(owned)] {}); });
+  graph = s->capture([&](Stream& c) { c.launch_host_function([object = std::move(unused.object)] {}); });
   graph.reset();
-  CHECK(eventually([&] { return unused.expired(); }));
+  CHECK(unused.goes());
 }
 
-TEST_CASE_FIXTURE(OneStream, "S30 S36 host function: of a capture that failed is destroyed and never runs") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S30 S36 host function: of a capture that failed is destroyed and never runs") {
   if (!needs_captured_host_functions(*s)) return;
   auto runs = std::make_shared<std::atomic<int>>(0);
   const std::weak_ptr<std::atomic<int>> alive = runs;
@@ -138,8 +121,7 @@ TEST_CASE_FIXTURE(OneStream, "S30 S36 host function: of a capture that failed is
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
   if (!needs_captured_host_functions(*s)) return;
   std::atomic<int> runs{0}, late{0};
   s->begin_capture();
@@ -186,18 +168,10 @@ TEST_CASE_FIXTURE(
 
 TEST_CASE_FIXTURE(OneStream, "S30 host function: calls into Weir are refused in a graph, too") {
   if (!needs_captured_host_functions(*s)) return;
-  std::atomic<bool> refused{false};
-  run(s->capture([&](Stream& c) {
-    c.launch_host_function([&] {
-      try {
-        (void)device().create_event();
-      } catch (const weir::Error& e) {
-        refused = e.errc() == Errc::called_from_host_function;
-      }
-    });
-  }),
-      *s);
-  CHECK(refused);
+  Refusal refusal;
+  const auto call = [&] { refusal = caught([] { (void)device().create_event(); }); };
+  run(s->capture([&](Stream& c) { c.launch_host_function(call); }), *s);
+  CHECK_MESSAGE(refusal.is(Errc::called_from_host_function), refusal.text);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S30 S41 child graph: its host functions live with the parent") {
@@ -205,9 +179,9 @@ TEST_CASE_FIXTURE(OneStream, "S30 S41 child graph: its host functions live with 
   const GraphPtr probe = s->capture([](Stream&) {});
   if (!needs_in_capture(*s, Feature::graph_child_nodes, [&] { s->add_child_graph(*probe); })) return;
   std::atomic<int> runs{0};
-  auto owned = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owned;
-  GraphPtr child = s->capture([&](Stream& c) { c.launch_host_function([&runs, owned = std::move(owned)] { ++runs; }); });
+  Owned owned;
+  GraphPtr child =
+      s->capture([&](Stream& c) { c.launch_host_function([&runs, object = std::move(owned.object)] { ++runs; }); });
   GraphPtr parent = s->capture([&](Stream& c) {
     c.add_child_graph(*child);
     c.add_child_graph(*child);
@@ -216,12 +190,11 @@ TEST_CASE_FIXTURE(OneStream, "S30 S41 child graph: its host functions live with 
   GraphExecPtr exec = parent->instantiate();
   parent.reset();
   exec->launch(*s);
-  exec->launch(*s);
-  s->synchronize();
+  run(exec, *s);
   CHECK(runs == 4);
-  CHECK_FALSE(alive.expired());
+  CHECK_FALSE(owned.is_gone());
   exec.reset();
-  CHECK(eventually([&] { return alive.expired(); }));
+  CHECK(owned.goes());
 }
 
 TEST_SUITE_END();

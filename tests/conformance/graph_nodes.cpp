@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "capture.hpp"
@@ -16,10 +14,9 @@ TEST_SUITE_BEGIN("graph nodes");
 
 // --- Child graphs -----------------------------------------------------------------------------------------------------
 
-TEST_CASE_FIXTURE(OneStream, "S41 child graph: added to a capture as one node, a copy of the graph as it was") {
+TEST_CASE_FIXTURE(WithBoard, "S41 child graph: added to a capture as one node, a copy of the graph as it was") {
   const GraphPtr probe = device().supports(Feature::graph_capture) ? s->capture([](Stream&) {}) : nullptr;
   if (!needs_in_capture(*s, Feature::graph_child_nodes, [&] { s->add_child_graph(*probe); })) return;
-  Board board;
   GraphPtr child = s->capture([&](Stream& c) {
     board.move(c, 1, 0);
     board.move(c, 2, 1);
@@ -30,18 +27,14 @@ TEST_CASE_FIXTURE(OneStream, "S41 child graph: added to a capture as one node, a
     board.show(c, 2);
   });
   child.reset();
-  const Topology t = parent->topology();
-  INFO(to_text(t));
-  CHECK(t.nodes == std::vector<NodeKind>{NodeKind::fill, NodeKind::child_graph, NodeKind::copy});
-  CHECK(t.reaches(0, 1));
-  CHECK(t.reaches(1, 2));
+  CHECK(parent->topology().nodes == std::vector<NodeKind>{NodeKind::fill, NodeKind::child_graph, NodeKind::copy});
+  check_topology(parent->topology(), {{0, 1}, {1, 2}});
   run(parent, *s);
   CHECK(board[2] == 7);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S37 S41 child graph: an executable that is launched on a capturing stream becomes one") {
+TEST_CASE_FIXTURE(WithBoard, "S37 S41 child graph: an executable that is launched on a capturing stream becomes one") {
   GraphExecPtr exec;
-  Board board;
   if (device().supports(Feature::graph_capture)) exec = s->capture([&](Stream& c) { board.put(c, 0, 3); })->instantiate();
   if (!needs_in_capture(*s, Feature::graph_child_nodes, [&] { exec->launch(*s); })) return;
   const GraphPtr graph = s->capture([&](Stream& c) {
@@ -65,8 +58,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 child graph: only inside a capture") {
 
 // --- Pausing and resuming ---------------------------------------------------------------------------------------------
 
-TEST_CASE_FIXTURE(WithBoard, "S41 resume: goes on capturing behind the graph's leaves; the end returns that graph") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S41 resume: goes on capturing behind the graph's leaves; the end returns that graph") {
   if (!needs_capture(*s)) return;
   const GraphPtr graph = s->capture([&](Stream& c) {
     board.set(c, 0, 4);
@@ -81,29 +73,24 @@ TEST_CASE_FIXTURE(WithBoard, "S41 resume: goes on capturing behind the graph's l
     s->resume_capture(graph, mode);
     CHECK(s->is_capturing());
     board.show(*s, 1);
-    const GraphPtr same = s->end_capture();
-    CHECK(same == graph);
+    CHECK(s->end_capture() == graph);
   }
   const Topology t = graph->topology();
-  INFO(to_text(t));
   REQUIRE(t.nodes.size() == 6);
-  CHECK(t.reaches(1, 3));
-  CHECK(t.reaches(2, 3));
+  check_topology(t, {{1, 3}, {2, 3}});
   CHECK(t.leaves() == std::vector<std::uint32_t>{5});
   run(graph, *s);
   CHECK(board[1] == 4);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S41 resume: work between the pause and the resumption is done at once and not captured") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S41 resume: work between the pause and the resumption is done at once and not captured") {
   if (!needs_capture(*s)) return;
   s->begin_capture();
   board.put(*s, 0, 1);
   const GraphPtr paused = s->end_capture();
   if (!needs(*s, {Feature::capture_into_graph}, [&] { s->resume_capture(paused); })) return;
-  board.put(*s, 1, 2);
-  s->synchronize();
-  CHECK(board[1] == 2);
+  board.set(*s, 1, 2);
+  CHECK(board.read(*s, 1) == 2);
   CHECK(board[0] == 0);
   other->resume_capture(paused);  // another stream of the device may go on
   board.put(*other, 2, 3);
@@ -116,8 +103,7 @@ TEST_CASE_FIXTURE(WithBoard, "S41 resume: work between the pause and the resumpt
   CHECK(board[2] == 3);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S41 resume: until its end nothing else uses the graph, and the capture goes on") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S41 resume: until its end nothing else uses the graph, and the capture goes on") {
   if (!needs_capture(*s)) return;
   const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   if (!needs(*s, {Feature::capture_into_graph}, [&] { s->resume_capture(graph); })) return;
@@ -142,8 +128,7 @@ TEST_CASE_FIXTURE(WithBoard, "S41 resume: until its end nothing else uses the gr
   CHECK_WORKS(*other);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S41 resume: its misuse") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S41 resume: its misuse") {
   if (!needs_capture(*s)) return;
   const GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   if (!needs(*s, {Feature::capture_into_graph}, [&] { s->resume_capture(graph); })) return;
@@ -175,8 +160,7 @@ TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the body runs if the value is not
   const GraphExecPtr exec = graph->instantiate();
   for (const std::uint32_t condition : {0U, 1U, 0U, 0x80000000U}) {
     board.set(*s, 0, condition);
-    exec->launch(*s);
-    s->synchronize();
+    run(exec, *s);
     CHECK(board[2] == (condition != 0 ? 5 : 9));
   }
 }
@@ -194,10 +178,9 @@ TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the value is read behind the work
   CHECK(board[2] == 1);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S41 conditional: a loop runs its body for as long as the value is not zero") {
+TEST_CASE_FIXTURE(WithBoard, "S41 conditional: a loop runs its body for as long as the value is not zero") {
   // The condition is the head of a queue of ones that the body moves on; a tally of ones grows by one cell with each round.
   constexpr std::size_t queue = 0, tally = 16, spare = 32, length = 8;
-  Board board;
   const auto cells = [&](std::size_t first, std::size_t count) { return Span(board.cell(first).data(), count); };
   const auto body = [&](Stream& b) {
     b.copy(cells(spare, length), cells(queue + 1, length));
@@ -212,16 +195,13 @@ TEST_CASE_FIXTURE(OneStream, "S41 conditional: a loop runs its body for as long 
     for (std::size_t i = 0; i < 12; ++i) board.set(*s, queue + i, i < rounds ? 1 : 0);
     for (std::size_t i = 0; i < 12; ++i) board.set(*s, tally + i, i == 0 ? 1 : 0);
     exec->launch(*s);
-    for (std::size_t i = 0; i < length; ++i) board.show(*s, tally + i);
-    s->synchronize();
-    for (std::size_t i = 0; i < length; ++i) CHECK(board[tally + i] == (i <= rounds ? 1U : 0U));
+    for (std::size_t i = 0; i < length; ++i) CHECK(board.read(*s, tally + i) == (i <= rounds ? 1U : 0U));
   }
 }
 
-TEST_CASE("S13 S41 conditional: a loop on an urgent stream is ended by a stream that is less so") {
+TEST_CASE_FIXTURE(WithBoard, "S13 S41 conditional: a loop on an urgent stream is ended by a stream that is less so") {
   const StreamPtr urgent = device().create_stream({.priority = weir::Priority::high});
   const StreamPtr other = device().create_stream({.priority = weir::Priority::low});
-  Board board;
   const auto condition = board.cell(0).data();
   const auto body = [&](Stream& b) { board.set(b, 1, 5); };
   if (!needs_in_capture(*urgent, Feature::graph_conditional_nodes, [&] { urgent->capture_while(condition, body); })) return;
@@ -232,15 +212,9 @@ TEST_CASE("S13 S41 conditional: a loop on an urgent stream is ended by a stream 
   board.set(*other, 2, 1);  // made before, so that nothing but the order of streams is in the way
   other->synchronize();
   // As a value, where there are such: that is a signal, and a fill would be a race.
-  if (device().supports(Feature::write_value_32)) {
-    other->write_value(condition, 0U);
-  } else {
-    board.set(*other, 0, 0);
-  }
+  device().supports(Feature::write_value_32) ? other->write_value(condition, 0U) : board.set(*other, 0, 0);
   urgent->synchronize();
-  board.show(*urgent, 1);
-  urgent->synchronize();
-  CHECK(board[1] == 5);
+  CHECK(board.read(*urgent, 1) == 5);
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S41 conditional: bodies hold what drivers run there, and refuse the rest") {
@@ -302,12 +276,7 @@ TEST_CASE_FIXTURE(WithBoard, "S39 S45 S46 S47 memory operations: nodes of the gr
     board.clear();
     exec->launch(*s);
     CHECK(eventually([&] { return word.load() == 1; }));
-    settle();
-    CHECK_FALSE(s->is_complete());
-    CHECK(board[0] == 0);
-    gate.store(1);
-    s->synchronize();
-    CHECK(board[0] == 1);
+    check_held_until(*s, board, 0, 1, [&] { gate.store(1); });
     CHECK(other.load() == (batches ? 2 : 0));
   }
 }

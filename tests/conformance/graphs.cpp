@@ -14,8 +14,7 @@ TEST_SUITE_BEGIN("graphs");
 
 TEST_CASE_FIXTURE(
     OneStream, "S37 launch: a hundred times, each run after the one before, on the capturing stream and on others") {
-  const StreamPtr other = device().create_stream();
-  const StreamPtr blocking = device().create_stream({.blocking = true});
+  const StreamPtr other = device().create_stream(), blocking = device().create_stream({.blocking = true});
   if (!needs_capture(*s)) return;
   // A shift register: each run moves the values one cell on, so what arrives tells how many runs there were, in what order.
   constexpr std::size_t runs = 100;
@@ -31,88 +30,55 @@ TEST_CASE_FIXTURE(
     exec->launch(i % 3 == 0 ? *s : i % 3 == 1 ? *other : *blocking);
   }
   for (const StreamPtr& x : {s, other, blocking}) x->synchronize();
-  board.show(*s, runs);
-  board.show(*s, runs - 1);
-  board.show(*s, runs + 1);
-  s->synchronize();
-  CHECK(board[runs] == 1);      // the first cell's value, moved once by each run
-  CHECK(board[runs - 1] == 0);  // behind it come the zeros
-  CHECK(board[runs + 1] == 2);
+  CHECK(board.read(*s, runs) == 1);      // the first cell's value, moved once by each run
+  CHECK(board.read(*s, runs - 1) == 0);  // behind it come the zeros
+  CHECK(board.read(*s, runs + 1) == 2);
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S37 launch: runs in the order of the stream that it is launched on") {
   if (!needs_capture(*s) || !needs_gate(*s)) return;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.move(c, 1, 0); })->instantiate();
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   board.set(*s, 0, 4);
   exec->launch(*s);
   board.set(*s, 0, 5);
   board.show(*s, 1);
-  settle();
-  CHECK_FALSE(s->is_complete());
-  CHECK(board[1] == 0);
-  gate.open();
-  s->synchronize();
-  CHECK(board[1] == 4);
+  check_held_until(*s, board, 1, 4, [&] { gate.open(); });
 }
 
-TEST_CASE("S22 S37 launch: events before and behind it order it against other streams") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S22 S37 launch: events before and behind it order it against other streams") {
   const StreamPtr c = device().create_stream();
   if (!needs_capture(*a) || !needs_gate(*a)) return;
-  Board board;
   const GraphExecPtr exec = b->capture([&](Stream& s) { board.move(s, 1, 0); })->instantiate();
-  Gate gate;
   gate.hold(*a);
   board.set(*a, 0, 6);
   b->wait(*a);
   exec->launch(*b);
   c->wait(*b->record());
   board.show(*c, 1);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  c->synchronize();
-  CHECK(board[1] == 6);
+  check_held_until(*c, board, 1, 6, [&] { gate.open(); });
 }
 
-TEST_CASE("S37 launch: runs of one executable follow one another, on whatever streams they are launched") {
-  const StreamPtr held = device().create_stream();
-  const StreamPtr idle = device().create_stream();
-  if (!needs_capture(*held) || !needs_gate(*held)) return;
-  Board board;
-  const GraphExecPtr exec = held->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
-  Gate gate;
-  gate.hold(*held);
-  exec->launch(*held);
-  exec->launch(*idle);
-  settle();
-  CHECK_FALSE(idle->is_complete());
-  CHECK(board[0] == 0);
-  gate.open();
-  idle->synchronize();
-  held->synchronize();
-  CHECK(board[0] == 1);
+TEST_CASE_FIXTURE(
+    TwoStreams, "S37 launch: runs of one executable follow one another, on whatever streams they are launched") {
+  if (!needs_capture(*a) || !needs_gate(*a)) return;
+  const GraphExecPtr exec = b->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
+  gate.hold(*a);
+  exec->launch(*a);
+  exec->launch(*b);
+  check_held_until(*b, board, 0, 1, [&] { gate.open(); });
+  a->synchronize();
 }
 
-TEST_CASE("S37 launch: of two executables of one graph is independent") {
-  const StreamPtr held = device().create_stream();
-  const StreamPtr idle = device().create_stream();
-  if (!needs_capture(*held) || !needs_gate(*held)) return;
-  Board board;
-  const GraphPtr graph = held->capture([&](Stream& c) { board.put(c, 0, 1); });
-  const GraphExecPtr first = graph->instantiate();
-  const GraphExecPtr second = graph->instantiate();
-  Gate gate;
-  gate.hold(*held);
-  first->launch(*held);
-  second->launch(*idle);
-  idle->synchronize();
+TEST_CASE_FIXTURE(TwoStreams, "S37 launch: of two executables of one graph is independent") {
+  if (!needs_capture(*a) || !needs_gate(*a)) return;
+  const GraphPtr graph = b->capture([&](Stream& c) { board.put(c, 0, 1); });
+  const GraphExecPtr first = graph->instantiate(), second = graph->instantiate();
+  gate.hold(*a);
+  first->launch(*a);
+  run(second, *b);
   CHECK(board[0] == 1);
-  gate.open();
-  held->synchronize();
+  gate.finish(*a);
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S37 instantiate: the graph may be dropped afterwards, and the executable while it runs") {
@@ -120,12 +86,10 @@ TEST_CASE_FIXTURE(WithBoard, "S37 instantiate: the graph may be dropped afterwar
   GraphPtr graph = s->capture([&](Stream& c) { board.put(c, 0, 1); });
   GraphExecPtr exec = graph->instantiate();
   graph.reset();
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   exec->launch(*s);
   exec.reset();
-  gate.open();
-  s->synchronize();
+  gate.finish(*s);
   CHECK(board[0] == 1);
 }
 
@@ -140,16 +104,14 @@ TEST_CASE_FIXTURE(OneStream, "S37 instantiate: what it says of itself") {
   CHECK(exec->describe().find(device().describe()) != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S37 upload: does beforehand what a first launch would have to, and changes nothing else") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S37 upload: does beforehand what a first launch would have to, and changes nothing else") {
   if (!needs_capture(*s)) return;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 3); })->instantiate();
   if (!needs(*s, {Feature::graph_upload}, [&] { exec->upload(*s); })) return;
   exec->upload(*s);
   s->synchronize();
   CHECK(board[0] == 0);
-  exec->launch(*other);
-  other->synchronize();
+  run(exec, *other);
   CHECK(board[0] == 3);
   exec->upload(*other);
   exec->upload(*other);
@@ -174,26 +136,22 @@ TEST_CASE_FIXTURE(WithBoard, "S37 update: launches from then on use the new para
   const GraphExecPtr exec = captured(1, 1)->instantiate();
   GraphPtr same_shape = captured(2, 5);
   if (!needs(*s, {Feature::graph_update}, [&] { exec->update(*same_shape); })) {
-    exec->launch(*s);
-    s->synchronize();
+    run(exec, *s);
     CHECK(board[1] == 1);
     return;
   }
-  exec->launch(*s);
-  s->synchronize();
+  run(exec, *s);
   CHECK(board[1] == 1);
   CHECK(board[5] == 0);
   board.clear();
   exec->update(*same_shape);
   same_shape.reset();
-  exec->launch(*s);
-  s->synchronize();
+  run(exec, *s);
   CHECK(board[1] == 0);
   CHECK(board[5] == 2);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S37 update: with another topology fails, and the executable is unchanged") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S37 update: with another topology fails, and the executable is unchanged") {
   if (!needs_capture(*s)) return;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
   const GraphPtr longer = s->capture([&](Stream& c) {
@@ -215,8 +173,7 @@ TEST_CASE_FIXTURE(WithBoard, "S37 update: with another topology fails, and the e
   for (const GraphPtr& wrong : {longer, other_kinds, parallel, empty}) {
     CHECK_REFUSED(Errc::graph_update_failed, exec->update(*wrong));
     board.clear();
-    exec->launch(*s);
-    s->synchronize();
+    run(exec, *s);
     CHECK(board[0] == 1);
     CHECK(board[1] == 0);
   }

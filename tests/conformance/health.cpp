@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
-#include <vector>
 
 #include "support.hpp"
 
@@ -122,8 +121,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S20 query: an idle stream has nothing pending, an
   CHECK(is_at(*a, {Kind::value, Kind::host_function}));
   CHECK(a->pending().kind != Kind::nothing);
   CHECK_FALSE(a->pending().describe().empty());
-  gate.open();
-  a->synchronize();
+  gate.finish(*a);
   CHECK(a->pending().kind == Kind::nothing);
 }
 
@@ -132,8 +130,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S20 S23 query: a stream that waits for another on
   b->wait(*a);
   board.put(*b, 0, 1);
   CHECK(is_at(*b, {Kind::stream}));
-  gate.open();
-  b->synchronize();
+  gate.finish(*b);
   CHECK(b->pending().kind == Kind::nothing);
 }
 

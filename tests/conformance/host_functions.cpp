@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <memory>
-#include <mutex>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,67 +52,57 @@ TEST_CASE_FIXTURE(OneStream, "S28 host function: a hundred run in order, each be
   CHECK(seen == expected);
 }
 
+/// A host function that blocks its stream until `leave` opens.
+struct BlockingFunction {
+  Latch entered, leave;
+
+  void launch(Stream& s) {
+    s.launch_host_function([this] {
+      entered.open();
+      (void)leave.wait();
+    });
+  }
+};
+
 TEST_CASE_FIXTURE(WithBoard, "S28 host function: later work of the stream waits until it has returned; the host does not") {
   if (!needs_host_functions(*s) || !needs_host_functions_that_may_wait()) return;
-  Latch entered, leave;
-  s->launch_host_function([&] {
-    entered.open();
-    (void)leave.wait();
-  });
+  BlockingFunction function;
+  function.launch(*s);
   board.put(*s, 0, 1);
-  CHECK(entered.wait());
-  settle();
-  CHECK_FALSE(s->is_complete());
-  CHECK(board[0] == 0);
-  leave.open();
-  s->synchronize();
-  CHECK(board[0] == 1);
+  CHECK(function.entered.wait());
+  check_held_until(*s, board, 0, 1, [&] { function.leave.open(); });
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S28 host function: one that blocks holds up no other stream's copies and fills") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S28 host function: one that blocks holds up no other stream's copies and fills") {
   if (!needs_host_functions(*s) || !needs_host_functions_that_may_wait()) return;
-  Latch entered, leave;
-  s->launch_host_function([&] {
-    entered.open();
-    (void)leave.wait();
-  });
-  CHECK(entered.wait());
-  for (std::size_t i = 0; i < 16; ++i) board.put(*other, i, 1);
-  other->synchronize();
-  for (std::size_t i = 0; i < 16; ++i) CHECK(board[i] == 1);
+  BlockingFunction function;
+  function.launch(*s);
+  CHECK(function.entered.wait());
+  for (std::size_t i = 0; i < 16; ++i) board.set(*other, i, 1);
+  for (std::size_t i = 0; i < 16; ++i) CHECK(board.read(*other, i) == 1);
   CHECK_FALSE(s->is_complete());
-  leave.open();
+  function.leave.open();
   s->synchronize();
 }
 
 TEST_CASE_FIXTURE(OneStream, "S28 host function: does not run before the stream's work is done") {
   if (!needs_host_functions(*s) || !needs_gate(*s)) return;
   std::atomic<bool> ran{false};
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   s->launch_host_function([&] { ran = true; });
   settle();
   CHECK_FALSE(ran);
-  gate.open();
-  s->synchronize();
+  gate.finish(*s);
   CHECK(ran);
 }
 
-TEST_CASE("S22 S28 host function: other streams wait for it through events") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S22 S28 host function: other streams wait for it through events") {
   if (!needs_host_functions(*a) || !needs_host_functions_that_may_wait()) return;
-  Board board;
   Latch leave;
   a->launch_host_function([&] { (void)leave.wait(); });
   b->wait(*a->record());
   board.put(*b, 0, 1);
-  settle();
-  CHECK(board[0] == 0);
-  leave.open();
-  b->synchronize();
-  CHECK(board[0] == 1);
+  check_held_until(*b, board, 0, 1, [&] { leave.open(); });
 }
 
 TEST_CASE_FIXTURE(OneStream, "S28 host function: runs on a thread of the driver's") {
@@ -131,16 +118,16 @@ TEST_CASE_FIXTURE(OneStream, "S28 host function: runs on a thread of the driver'
 TEST_CASE_FIXTURE(OneStream, "S28 host function: any move-only callable, small or large, destroyed once it has run") {
   if (!needs_host_functions(*s)) return;
   auto unique = std::make_unique<int>(41);
-  auto shared = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = shared;
+  Owned shared;
   std::array<std::uint32_t, 256> large{};
   large.back() = 7;
   int sum = 0;
   s->launch_host_function([unique = std::move(unique), &sum] { sum += *unique; });
-  s->launch_host_function([large, shared = std::move(shared), &sum] { sum += static_cast<int>(large.back()) + *shared; });
+  s->launch_host_function(
+      [large, object = std::move(shared.object), &sum] { sum += static_cast<int>(large.back()) + *object; });
   s->synchronize();
   CHECK(sum == 49);
-  CHECK(eventually([&] { return alive.expired(); }));
+  CHECK(shared.goes());
 }
 
 TEST_CASE_FIXTURE(OneStream, "S28 host function: a plain function pointer is a callable, too") {
@@ -156,12 +143,11 @@ TEST_CASE_FIXTURE(OneStream, "S28 host function: a plain function pointer is a c
 TEST_CASE_FIXTURE(OneStream, "S28 host function: one that cannot be enqueued is destroyed, not leaked, and never runs") {
   if (!needs_host_functions(*s)) return;
   std::atomic<int> runs{0};
-  auto owned = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owned;
+  Owned owned;
   const StreamPtr closed = device().create_stream();
   closed->close();
-  CHECK_REFUSED(Errc::stream_closed, closed->launch_host_function([owned = std::move(owned), &runs] { ++runs; }));
-  CHECK(alive.expired());
+  CHECK_REFUSED(Errc::stream_closed, closed->launch_host_function([object = std::move(owned.object), &runs] { ++runs; }));
+  CHECK(owned.is_gone());
   CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(nullptr));
   CHECK_REFUSED(Errc::invalid_argument, s->launch_host_function(weir::HostFunction()));
   CHECK_WORKS(*s);
@@ -174,13 +160,7 @@ TEST_CASE_FIXTURE(WithBoard, "S19 S28 exception: thrown by the stream's next syn
   s->launch_host_function([] { throw Boom("from a host function"); });
   board.put(*s, 0, 1);
   s->launch_host_function([&] { later = true; });
-  std::string message;
-  try {
-    s->synchronize();
-  } catch (const Boom& e) {
-    message = e.what();
-  }
-  CHECK(message == "from a host function");
+  CHECK_THROWS_WITH_AS(s->synchronize(), "from a host function", Boom);
   CHECK(later);
   CHECK(board[0] == 1);
   s->synchronize();
@@ -194,8 +174,7 @@ TEST_CASE_FIXTURE(OneStream, "S19 S28 exception: of any type, and not only of st
   CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S28 exception: belongs to its stream alone, and does not come out of a query or an event") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S28 exception: belongs to its stream alone, and does not come out of a query or an event") {
   if (!needs_host_functions(*s)) return;
   s->launch_host_function([] { throw Boom("of one stream"); });
   const EventPtr event = s->record();
@@ -209,8 +188,7 @@ TEST_CASE_FIXTURE(OneStream, "S28 exception: belongs to its stream alone, and do
   s->synchronize();
 }
 
-TEST_CASE("S9 S28 exception: one that nobody asks for harms nothing when the stream goes") {
-  StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S28 exception: one that nobody asks for harms nothing when the stream goes") {
   if (!needs_host_functions(*s)) return;
   s->launch_host_function([] { throw Boom("unheard"); });
   s->record()->synchronize();
@@ -218,8 +196,7 @@ TEST_CASE("S9 S28 exception: one that nobody asks for harms nothing when the str
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S28 host function: calls into Weir are refused") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S28 host function: calls into Weir are refused") {
   if (!needs_host_functions(*s)) return;
   const EventPtr event = device().create_event();
   std::vector<std::pair<const char*, std::function<void()>>> calls = {
@@ -247,17 +224,7 @@ TEST_CASE_FIXTURE(WithBoard, "S28 host function: calls into Weir are refused") {
   }
   std::vector<Refusal> refusals;
   s->launch_host_function([&] {
-    for (const auto& [name, call] : calls) {
-      Refusal r;
-      try {
-        call();
-      } catch (const weir::Error& e) {
-        r.threw = r.from_weir = true;
-        r.errc = e.errc();
-        r.text = e.what();
-      }
-      refusals.push_back(r);
-    }
+    for (const auto& call : calls) refusals.push_back(caught(call.second));
   });
   s->synchronize();
   REQUIRE(refusals.size() == calls.size());
@@ -271,8 +238,7 @@ TEST_CASE_FIXTURE(WithBoard, "S28 host function: calls into Weir are refused") {
 
 TEST_CASE_FIXTURE(OneStream, "S9 S28 S40 host function: objects whose last owner goes inside are ended later, elsewhere") {
   if (!needs_host_functions(*s)) return;
-  auto owner = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owner;
+  Owned owner;
   const StreamPtr original = device().create_stream();
   struct Objects {
     StreamPtr stream, wrapper;
@@ -282,7 +248,7 @@ TEST_CASE_FIXTURE(OneStream, "S9 S28 S40 host function: objects whose last owner
   };
   auto objects = std::make_unique<Objects>();
   objects->stream = device().create_stream();
-  objects->wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
+  objects->wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner.object));
   objects->event = s->record();
   objects->memory = device().allocate<int>(64);
   objects->pinned = device().allocate<int>(64, MemoryKind::pinned);
@@ -290,13 +256,12 @@ TEST_CASE_FIXTURE(OneStream, "S9 S28 S40 host function: objects whose last owner
   if (device().supports(Feature::graph_capture)) objects->exec = s->capture([](Stream&) {})->instantiate();
   s->launch_host_function([objects = std::move(objects)]() mutable { objects.reset(); });
   s->synchronize();
-  CHECK(eventually([&] { return alive.expired(); }));
+  CHECK(owner.goes());
   CHECK_WORKS(*s);
   CHECK_WORKS(*original);
 }
 
-TEST_CASE("S9 S28 host function: the stream's own last owner may be what it drops") {
-  StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S28 host function: the stream's own last owner may be what it drops") {
   if (!needs_host_functions(*s) || !needs_host_functions_that_may_wait()) return;
   const auto ran = std::make_shared<Latch>();
   Stream& stream = *s;
@@ -334,17 +299,10 @@ TEST_CASE_FIXTURE(WithBoard, "S29 callback: gets its stream and no error, in ord
 
 TEST_CASE_FIXTURE(OneStream, "S29 callback: calls into Weir are refused, also on the stream that it is given") {
   if (!needs_callbacks(*s)) return;
-  std::optional<Errc> errc;
-  s->add_callback([&](Stream& stream, std::error_code) {
-    try {
-      (void)stream.is_complete();
-    } catch (const weir::Error& e) {
-      errc = e.errc();
-    }
-  });
+  Refusal refusal;
+  s->add_callback([&](Stream& stream, std::error_code) { refusal = caught([&] { (void)stream.is_complete(); }); });
   s->synchronize();
-  REQUIRE(errc.has_value());
-  CHECK(*errc == Errc::called_from_host_function);
+  CHECK_MESSAGE(refusal.is(Errc::called_from_host_function), refusal.text);
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S19 S29 callback: what it throws comes out of the next synchronize; later work still runs") {
@@ -358,22 +316,19 @@ TEST_CASE_FIXTURE(WithBoard, "S19 S29 callback: what it throws comes out of the 
 
 TEST_CASE_FIXTURE(OneStream, "S29 callback: one that cannot be enqueued is destroyed, not leaked") {
   if (!needs_callbacks(*s)) return;
-  auto owned = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owned;
+  Owned owned;
   const StreamPtr closed = device().create_stream();
   closed->close();
-  CHECK_REFUSED(Errc::stream_closed, closed->add_callback([owned = std::move(owned)](Stream&, std::error_code) {}));
-  CHECK(alive.expired());
+  CHECK_REFUSED(Errc::stream_closed, closed->add_callback([object = std::move(owned.object)](Stream&, std::error_code) {}));
+  CHECK(owned.is_gone());
   CHECK_REFUSED(Errc::invalid_argument, s->add_callback(nullptr));
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S9 S29 callback: the stream may be dropped before it runs") {
-  StreamPtr s = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S9 S29 callback: the stream may be dropped before it runs") {
   if (!needs_callbacks(*s) || !needs_gate(*s)) return;
   const auto ran = std::make_shared<Latch>();
-  Gate gate;
-  gate.hold(*s);
+  Gate gate(*s);
   s->add_callback([ran](Stream& stream, std::error_code) {
     if (!stream.describe().empty()) ran->open();
   });

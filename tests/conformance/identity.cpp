@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
@@ -39,9 +38,7 @@ TEST_CASE_FIXTURE(OneStream, "S12 equality: two wrappers of one handle are equal
   CHECK(a != s);  // as any `Ptr`: two objects
 }
 
-TEST_CASE("S12 equality: different handles differ") {
-  const StreamPtr a = device().create_stream();
-  const StreamPtr b = device().create_stream();
+TEST_CASE_FIXTURE(TwoStreams, "S12 equality: different handles differ") {
   CHECK(*a != *b);
   CHECK(*b != *a);
   CHECK((*a < *b) != (*b < *a));
@@ -49,26 +46,23 @@ TEST_CASE("S12 equality: different handles differ") {
 }
 
 TEST_CASE("S12 hash: stable, and good enough to tell streams apart") {
-  std::vector<StreamPtr> streams;
   std::set<std::size_t> hashes;
-  for (int i = 0; i < 64; ++i) {
-    streams.push_back(device().create_stream());
-    hashes.insert(streams.back()->hash());
-    CHECK(streams.back()->hash() == streams.back()->hash());
+  const std::vector<StreamPtr> streams = create_streams(64);
+  for (const StreamPtr& s : streams) {
+    hashes.insert(s->hash());
+    CHECK(s->hash() == s->hash());
   }
   CHECK(hashes.size() > 32);
 }
 
 TEST_CASE("S12 order: total, so that streams are keys of a map") {
-  std::vector<StreamPtr> streams;
-  for (int i = 0; i < 12; ++i) streams.push_back(device().create_stream());
+  std::vector<StreamPtr> streams = create_streams(12);
   streams.push_back(device().default_stream());
-  std::map<StreamRef, int> map;
-  for (int i = 0; i < static_cast<int>(streams.size()); ++i) map.emplace(streams[static_cast<std::size_t>(i)], i);
+  std::map<StreamRef, std::size_t> map;
+  for (std::size_t i = 0; i < streams.size(); ++i) map.emplace(streams[i], i);
   CHECK(map.size() == streams.size());
-  for (int i = 0; i < 12; ++i) {
-    const StreamPtr wrapper =
-        device().wrap_stream(streams[static_cast<std::size_t>(i)]->share_native_handle(), Ownership::borrow);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const StreamPtr wrapper = device().wrap_stream(streams[i]->share_native_handle(), Ownership::borrow);
     const auto found = map.find(wrapper);
     REQUIRE(found != map.end());
     CHECK(found->second == i);
@@ -83,9 +77,8 @@ TEST_CASE("S12 order: total, so that streams are keys of a map") {
   }
 }
 
-TEST_CASE("S12 hash: wrappers of one handle are one key of an unordered map") {
+TEST_CASE_FIXTURE(OneStream, "S12 hash: wrappers of one handle are one key of an unordered map") {
   std::unordered_map<StreamRef, int> map;
-  const StreamPtr s = device().create_stream();
   ++map[s];
   const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow),
                   other = device().create_stream();
@@ -121,8 +114,7 @@ TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its h
   const StreamPtr closed = device().create_stream();
   closed->close();
   CHECK(*closed == *closed);
-  std::vector<StreamPtr> others;
-  for (int i = 0; i < 8; ++i) others.push_back(device().create_stream());
+  const std::vector<StreamPtr> others = create_streams(8);
   for (const StreamPtr& s : others) {
     CHECK(*closed != *s);
     CHECK(*s != *closed);

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,9 +23,8 @@ using weir::LaunchConfig;
 
 TEST_SUITE_BEGIN("kernels");
 
-TEST_CASE("S1 S43 launch: every element once, behind and before the stream's copies") {
+TEST_CASE_FIXTURE(OneStream, "S1 S43 launch: every element once, behind and before the stream's copies") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   constexpr unsigned n = 100003;  // no multiple of any block
   std::vector<float> x(n), y(n), expected(n);
   for (unsigned i = 0; i < n; ++i) {
@@ -44,12 +42,9 @@ TEST_CASE("S1 S43 launch: every element once, behind and before the stream's cop
   CHECK(y == expected);
 }
 
-TEST_CASE("S37 launch: a kernel in a graph, launched a hundred times, adds up exactly") {
+TEST_CASE_FIXTURE(WithOther, "S37 launch: a kernel in a graph, launched a hundred times, adds up exactly") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  const StreamPtr other = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const GraphPtr graph = s->capture([&](Stream& c) {
     c.launch(kernels().add, {}, board.cell(0), 1U);
     c.launch(kernels().add, {}, board.cell(1), 3U);
@@ -59,16 +54,12 @@ TEST_CASE("S37 launch: a kernel in a graph, launched a hundred times, adds up ex
   for (int i = 0; i < 100; ++i) exec->launch(i % 2 == 0 ? *s : *other);
   other->wait(*s);
   s->wait(*other);
-  board.show(*s, 0);
-  board.show(*s, 1);
-  s->synchronize();
-  CHECK(board[0] == 100);
-  CHECK(board[1] == 300);
+  CHECK(board.read(*s, 0) == 100);
+  CHECK(board.read(*s, 1) == 300);
 }
 
-TEST_CASE("S8 S37 compile: a kernel that is compiled in a capture can be captured, in every mode") {
+TEST_CASE_FIXTURE(OneStream, "S8 S37 compile: a kernel that is compiled in a capture can be captured, in every mode") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
     Board board;
@@ -83,11 +74,9 @@ TEST_CASE("S8 S37 compile: a kernel that is compiled in a capture can be capture
   }
 }
 
-TEST_CASE("S37 update: of a kernel's arguments") {
+TEST_CASE_FIXTURE(WithBoard, "S37 update: of a kernel's arguments") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const auto captured = [&](std::size_t cell, unsigned value) {
     return s->capture([&](Stream& c) { c.launch(kernels().add, {}, board.cell(cell), value); });
   };
@@ -98,11 +87,8 @@ TEST_CASE("S37 update: of a kernel's arguments") {
   exec->update(*next);
   exec->launch(*s);
   exec->launch(*s);
-  board.show(*s, 0);
-  board.show(*s, 1);
-  s->synchronize();
-  CHECK(board[0] == 1);
-  CHECK(board[1] == 10);
+  CHECK(board.read(*s, 0) == 1);
+  CHECK(board.read(*s, 1) == 10);
 }
 
 TEST_CASE_FIXTURE(TwoStreams, "S22 S23 launch: kernels of different streams are ordered by waits") {
@@ -115,8 +101,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S22 S23 launch: kernels of different streams are 
     a->wait(*b);
   }
   board.show(*a, 0);
-  gate.open();
-  a->synchronize();
+  gate.finish(*a);
   CHECK(board[0] == 100);
 }
 
@@ -137,11 +122,8 @@ TEST_CASE_FIXTURE(TwoStreams, "S1 launch: arguments are taken when it is called,
     addresses = {};
   }
   gate.open();
-  board.show(*a, 0);
-  board.show(*a, 1);
-  a->synchronize();
-  CHECK(board[0] == 4);
-  CHECK(board[1] == 5);
+  CHECK(board.read(*a, 0) == 4);
+  CHECK(board.read(*a, 1) == 5);
 }
 
 TEST_CASE("S1 launch: arguments of every size and alignment, a struct and null among them") {
@@ -161,13 +143,11 @@ extern "C" __global__ void k(bool a, signed char b, unsigned short c, int d, uns
   const auto kernel = device().compile(source)->untyped_kernel("k");
   const StreamPtr s = device().create_stream();
   const auto out = device().allocate<double>(12);
-  std::vector<double> back(12);
   s->launch(kernel, {}, true, static_cast<signed char>(-2), static_cast<unsigned short>(65535), -4,
             static_cast<unsigned long long>(1ULL << 40U), 5.5F, -6.25, Pair{7.75, -8}, static_cast<const int*>(nullptr),
             static_cast<unsigned char>(10), out, static_cast<long long>(-11));
-  s->copy(back, out);
-  s->synchronize();
-  CHECK(back == std::vector<double>{1, -2, 65535, -4, static_cast<double>(1ULL << 40U), 5.5, -6.25, 7.75, -8, 1, 10, -11});
+  CHECK(s->read(out) ==
+        std::vector<double>{1, -2, 65535, -4, static_cast<double>(1ULL << 40U), 5.5, -6.25, 7.75, -8, 1, 10, -11});
 }
 
 TEST_CASE("S1 launch: indices in three dimensions of grid and block") {
@@ -186,11 +166,9 @@ extern "C" __global__ void k(unsigned* out) {
   const LaunchConfig config{.grid = {2, 3, 4}, .block = {4, 2, 3}};
   const unsigned width = 8, height = 6, depth = 12;
   const auto out = device().allocate<std::uint32_t>(width * height * depth);
-  std::vector<std::uint32_t> back(out.size());
   s->fill(out, 0U);
   s->launch(kernel, config, out);
-  s->copy(back, out);
-  s->synchronize();
+  const std::vector<std::uint32_t> back = s->read(out);
   for (unsigned z = 0; z < depth; ++z) {
     for (unsigned y = 0; y < height; ++y) {
       for (unsigned x = 0; x < width; ++x) {
@@ -200,9 +178,8 @@ extern "C" __global__ void k(unsigned* out) {
   }
 }
 
-TEST_CASE("S1 launch: two numbers are blocks and threads, as between chevrons") {
+TEST_CASE_FIXTURE(OneStream, "S1 launch: two numbers are blocks and threads, as between chevrons") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   const auto kernel = device().compile(R"(
 extern "C" __global__ void shape(unsigned* out) {
   out[0] = gridDim.x; out[1] = gridDim.y; out[2] = gridDim.z;
@@ -221,9 +198,8 @@ extern "C" __global__ void shape(unsigned* out) {
   CHECK(s->read(out) == Shape{1, 1, 1, 1, 1, 1});
 }
 
-TEST_CASE("S1 launch: every kind of span is passed as its address") {
+TEST_CASE_FIXTURE(OneStream, "S1 launch: every kind of span is passed as its address") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(4);
   s->fill(memory, 1U);
   s->launch(kernels().add, {}, memory, 1U);
@@ -233,9 +209,8 @@ TEST_CASE("S1 launch: every kind of span is passed as its address") {
   CHECK(s->read(memory) == std::vector<std::uint32_t>{2, 3, 4, 5});
 }
 
-TEST_CASE("S1 launch: addresses and sizes must be there, and as many of the one as of the other") {
+TEST_CASE_FIXTURE(OneStream, "S1 launch: addresses and sizes must be there, and as many of the one as of the other") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   const auto memory = device().allocate<std::uint32_t>(1);
   s->fill(memory, 1U);
   void* address = memory.data();
@@ -247,26 +222,22 @@ TEST_CASE("S1 launch: addresses and sizes must be there, and as many of the one 
   CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, arguments, sizes));
   CHECK_REFUSED(Errc::invalid_argument, s->launch_raw(add, {}, {}, std::span(sizes).first(2)));
   void* missing[2] = {&address, nullptr};
-  const Refusal refusal = refusal_of([&] { s->launch_raw(add, {}, missing, std::span(sizes).first(2)); });
-  CHECK_MESSAGE(refusal.is(Errc::invalid_argument), refusal.text);
-  CHECK_MESSAGE(refusal.says("the address of argument 2 of 2 is null"), refusal.text);
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "the address of argument 2 of 2 is null",
+                       s->launch_raw(add, {}, missing, std::span(sizes).first(2)));
   s->launch_raw(add, {}, arguments, std::span(sizes).first(2));
   CHECK(s->read(memory) == std::vector<std::uint32_t>{5});
 }
 
-TEST_CASE("S1 launch: the largest blocks and large grids") {
+TEST_CASE_FIXTURE(OneStream, "S1 launch: the largest blocks and large grids") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   const auto largest = static_cast<unsigned>(device().properties().max_threads_per_block);
   REQUIRE(largest >= 1);
   const unsigned n = largest * 3 + 1;
   const auto out = device().allocate<std::uint32_t>(n);
-  std::vector<std::uint32_t> back(n);
   for (const unsigned block : {1U, 33U, largest}) {
     s->fill(out, 0U);
     s->launch(kernels().iota, grid_for(n, block), n, block, out);
-    s->copy(back, out);
-    s->synchronize();
+    const std::vector<std::uint32_t> back = s->read(out);
     CHECK(back.front() == block);
     CHECK(back.back() == block + n - 1);
   }
@@ -282,10 +253,8 @@ TEST_CASE("S1 grid_for: covers every element, and refuses what cannot be launche
   CHECK_REFUSED(Errc::invalid_argument, grid_for(std::size_t{1} << 40U, 256));
 }
 
-TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on working") {
+TEST_CASE_FIXTURE(WithBoard, "S1 launch: an impossible shape is an error, and the stream goes on working") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   const auto& limits = device().properties();
   const auto block_x = static_cast<unsigned>(limits.max_threads_per_block);
   std::vector<LaunchConfig> impossible = {
@@ -303,20 +272,15 @@ TEST_CASE("S1 launch: an impossible shape is an error, and the stream goes on wo
     CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, config, board.cell(0), 1U));
   }
   const auto launch = [&](const auto& grid) { s->launch(kernels().add, {grid, 1}, board.cell(0), 1U); };
-  const Refusal negative = refusal_of([&] { launch(-1); });
-  CHECK_MESSAGE((negative.is(Errc::invalid_argument) && negative.says("an extent cannot be -1")), negative.text);
-  const Refusal large = refusal_of([&] { launch(std::size_t{1} << 32U); });  // none, were it to lose its upper half
-  CHECK_MESSAGE((large.is(Errc::invalid_argument) && large.says("an extent cannot be 4294967296")), large.text);
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 0);
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "an extent cannot be -1", launch(-1));
+  // A grid of no blocks, if the upper half were lost.
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "an extent cannot be 4294967296", launch(std::size_t{1} << 32U));
+  CHECK(board.read(*s, 0) == 0);
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where the driver can tell") {
+TEST_CASE_FIXTURE(WithBoard, "S1 launch: arguments that are not the kernel's are an error, where the driver can tell") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   if (!kernels().add->has_parameter_sizes()) {
     skip("the driver does not tell a kernel's parameters");
     return;
@@ -328,12 +292,9 @@ TEST_CASE("S1 launch: arguments that are not the kernel's are an error, where th
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0)));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, board.cell(0), 1U, 2U));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {}, 1U, board.cell(0)));
-  const Refusal second = refusal_of([&] { s->launch(kernels().add, {}, board.cell(0), std::uint64_t{1}); });
-  CHECK_MESSAGE(second.is(Errc::invalid_argument), second.text);
-  CHECK_MESSAGE(second.says("argument 2 of 2 takes 4 bytes, but one of 8 was passed"), second.text);
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 0);
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "argument 2 of 2 takes 4 bytes, but one of 8 was passed",
+                       s->launch(kernels().add, {}, board.cell(0), std::uint64_t{1}));
+  CHECK(board.read(*s, 0) == 0);
 }
 
 TEST_CASE("S1 launch: a floating-point number for another number, or the other way round, is an error where that is known") {
@@ -350,18 +311,15 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
   }
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1.0F, 2.0F));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1U, 2U));
-  const Refusal refusal = refusal_of([&] { s->launch(kernel, {}, board.cell(0), 1.0F, 2U); });
-  CHECK_MESSAGE(refusal.says("argument 2 of 3 is not a floating-point number in the kernel, but one was passed"),
-                refusal.text);
+  CHECK_REFUSED_SAYING(Errc::invalid_argument,
+                       "argument 2 of 3 is not a floating-point number in the kernel, but one was passed",
+                       s->launch(kernel, {}, board.cell(0), 1.0F, 2U));
   s->launch(kernel, {}, board.cell(0), -1, 2.0F);  // the sign is nobody's concern: the bits are the same
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 1);
+  CHECK(board.read(*s, 0) == 1);
 }
 
-TEST_CASE("S1 typed kernel: arguments are converted to the parameters' types") {
+TEST_CASE_FIXTURE(OneStream, "S1 typed kernel: arguments are converted to the parameters' types") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   const auto module = device().compile(R"(
 extern "C" __global__ void k(double* out, float a, long long b, const double* in, unsigned char c, bool d) {
   out[0] = a; out[1] = (double)b; out[2] = in[0]; out[3] = c; out[4] = d;
@@ -382,11 +340,9 @@ extern "C" __global__ void k(double* out, float a, long long b, const double* in
   CHECK(s->read(out) == std::vector<double>{4, 5, 7.5, 6, 0});
 }
 
-TEST_CASE("S37 typed kernel: in a graph") {
+TEST_CASE_FIXTURE(WithBoard, "S37 typed kernel: in a graph") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
   const weir::TypedKernel<void(unsigned*, unsigned)> add(kernels().add);
   run(s->capture([&](Stream& c) {
     c.launch(add, {}, board.cell(0), 3);
@@ -412,30 +368,20 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
   CHECK_MESSAGE(sizes.says("its parameters are 2 of 8 and 4 bytes, but those of the requested type are 2 of 8 and 8 bytes"),
                 sizes.text);
   if (kernels().add->parameters()[0].kind == weir::ParameterKind::unknown) return;
-  const Refusal kinds = refusal_of([&] { (void)module->kernel<void(unsigned*, float)>("add"); });
-  CHECK_MESSAGE(kinds.is(Errc::invalid_argument), kinds.text);
-  CHECK_MESSAGE(kinds.says("its parameter 2 of 2 is not a floating-point number"), kinds.text);
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "its parameter 2 of 2 is not a floating-point number",
+                       module->kernel<void(unsigned*, float)>("add"));
 }
 
-TEST_CASE("S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
+TEST_CASE_FIXTURE(WithBoard, "S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   if (!needs_capture(*s)) return;
-  Board board;
-  s->begin_capture();
-  s->launch(kernels().add, {}, board.cell(0), 1U);
+  Survivor capture(*s, CaptureMode::thread_local_);
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {.grid = {0, 0, 0}, .block = {}}, board.cell(0), 1U));
-  board.show(*s, 0);
-  const GraphPtr graph = s->end_capture();
-  CHECK(graph->node_count() == 2);
-  run(graph, *s);
-  CHECK(board[0] == 1);
+  capture.finish();
 }
 
-TEST_CASE("S1 kernel: keeps its module alive, and tells its name and limits") {
+TEST_CASE_FIXTURE(WithBoard, "S1 kernel: keeps its module alive, and tells its name and limits") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   weir::ModulePtr module = device().compile("extern \"C\" __global__ void seven(unsigned* p) { *p = 7; }");
   CHECK(&module->device() == &device());
   const weir::KernelPtr kernel = module->untyped_kernel("seven");
@@ -448,15 +394,11 @@ TEST_CASE("S1 kernel: keeps its module alive, and tells its name and limits") {
   CHECK(properties.max_threads_per_block <= static_cast<unsigned>(device().properties().max_threads_per_block));
   CHECK(kernel->max_active_blocks(1) > 0);
   s->launch(kernel, {}, board.cell(0));
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 7);
+  CHECK(board.read(*s, 0) == 7);
 }
 
-TEST_CASE("S1 kernel: of C++ linkage, and of instances of templates, by their names") {
+TEST_CASE_FIXTURE(WithBoard, "S1 kernel: of C++ linkage, and of instances of templates, by their names") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   const weir::ModulePtr module = device().compile(
       R"(
 namespace image {
@@ -480,25 +422,20 @@ __global__ void plain(unsigned* out) { *out = offset; }
   s->launch(module->untyped_kernel("image::scaled< unsigned int, 3u >"), {}, board.cell(3), 5U);
   if (device().supports(Feature::block_cooperation))
     s->launch(module->untyped_kernel("image::sum<unsigned>"), {1, 32}, board.cell(4));
-  for (std::size_t i = 0; i < 5; ++i) board.show(*s, i);
-  s->synchronize();
-  CHECK(board[0] == 21);
-  CHECK(board[1] == 0x40400000U);  // 3.0F
-  CHECK(board[2] == 1000);
-  CHECK(board[3] == 15);
-  if (device().supports(Feature::block_cooperation)) CHECK(board[4] == 31 * 32 / 2);
-  const Refusal refusal = refusal_of([&] { (void)module->untyped_kernel("image::scaled<double, 3>"); });
-  CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
-  CHECK(refusal.says("CompileOptions::kernels"));
+  CHECK(board.read(*s, 0) == 21);
+  CHECK(board.read(*s, 1) == 0x40400000U);  // 3.0F
+  CHECK(board.read(*s, 2) == 1000);
+  CHECK(board.read(*s, 3) == 15);
+  if (device().supports(Feature::block_cooperation)) CHECK(board.read(*s, 4) == 31 * 32 / 2);
+  CHECK_REFUSED_SAYING(Errc::kernel_not_found, "CompileOptions::kernels",
+                       module->untyped_kernel("image::scaled<double, 3>"));
   CHECK_REFUSED(Errc::compilation_failed,
                 device().compile("__global__ void k() {}", {.kernels = {"no_such_template<int>"}}));
   CHECK_REFUSED(Errc::invalid_argument, device().compile("__global__ void k() {}", {.kernels = {""}}));
 }
 
-TEST_CASE("S1 kernel: its instances share the variables of their module") {
+TEST_CASE_FIXTURE(WithBoard, "S1 kernel: its instances share the variables of their module") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   const weir::ModulePtr module = device().compile(R"(
 extern "C" { __device__ unsigned shared_by_all = 3; }
 template <int N> __global__ void read(unsigned* out) { *out = shared_by_all * N; }
@@ -508,19 +445,14 @@ template <int N> __global__ void read(unsigned* out) { *out = shared_by_all * N;
   s->copy_bytes(module->global("shared_by_all").data(), &value, sizeof(value));
   s->launch(module->untyped_kernel("read<1>"), {}, board.cell(0));
   s->launch(module->untyped_kernel("read<2>"), {}, board.cell(1));
-  board.show(*s, 0);
-  board.show(*s, 1);
-  s->synchronize();
-  CHECK(board[0] == 50);
-  CHECK(board[1] == 100);
+  CHECK(board.read(*s, 0) == 50);
+  CHECK(board.read(*s, 1) == 100);
 }
 
-TEST_CASE("S1 compile: a second time it is the same, and a header that was changed is noticed") {
+TEST_CASE_FIXTURE(WithBoard, "S1 compile: a second time it is the same, and a header that was changed is noticed") {
   if (!needs_kernels()) return;
   const auto folder = std::filesystem::temp_directory_path() / ("weir-conformance-cache-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
-  const StreamPtr s = device().create_stream();
-  Board board;
   std::size_t cell = 0;
   for (const unsigned value : {11U, 11U, 12U, 11U}) {
     std::ofstream(folder / "changing_header_of_the_suite.h") << "#define VALUE " << value << "\n";
@@ -529,28 +461,23 @@ TEST_CASE("S1 compile: a second time it is the same, and a header that was chang
                                          {.include_directories = {folder.string()}, .kernels = {"k<unsigned>"}})
                             ->untyped_kernel("k<unsigned>");
     s->launch(kernel, {}, board.cell(cell));
-    board.show(*s, cell);
-    s->synchronize();
-    CHECK(board[cell] == value);
+    CHECK(board.read(*s, cell) == value);
     ++cell;
   }
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("S1 kernel: the suggested size of a block can be launched, and its occupancy is told") {
+TEST_CASE_FIXTURE(OneStream, "S1 kernel: the suggested size of a block can be launched, and its occupancy is told") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   constexpr unsigned n = 10007;
   const auto out = device().allocate<std::uint32_t>(n);
-  std::vector<std::uint32_t> back(n);
   const weir::Kernel& iota = *kernels().iota;
   const std::uint32_t threads = iota.suggested_block_size();
   CHECK(threads >= 1);
   CHECK(threads <= iota.properties().max_threads_per_block);
   CHECK(iota.max_active_blocks(threads) >= 1);
   s->launch(iota, grid_for(n, threads), n, 5U, out);
-  s->copy(back, out);
-  s->synchronize();
+  const std::vector<std::uint32_t> back = s->read(out);
   CHECK(back.front() == 5);
   CHECK(back.back() == 5 + n - 1);
   if (!device().supports(Feature::block_cooperation)) return;
@@ -581,16 +508,12 @@ extern "C" __global__ void k(unsigned n, unsigned* out) {
   const auto bytes = static_cast<std::uint32_t>(device().properties().shared_memory_per_block_optin);
   const std::uint32_t count = bytes / 4;
   s->launch(kernel, {.grid = 2, .block = 64, .shared_memory_bytes = bytes}, count, board.cell(0));
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == count - 1);
+  CHECK(board.read(*s, 0) == count - 1);
 }
 
 TEST_CASE("S1 kernel: of a name that the module has not, is an error that names it") {
   if (!needs_kernels()) return;
-  const Refusal refusal = refusal_of([] { (void)kernels().module->untyped_kernel("no_such_kernel"); });
-  CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
-  CHECK(refusal.says("no_such_kernel"));
+  CHECK_REFUSED_SAYING(Errc::kernel_not_found, "no_such_kernel", kernels().module->untyped_kernel("no_such_kernel"));
   CHECK_REFUSED(Errc::kernel_not_found, kernels().module->global("no_such_variable"));
 }
 
@@ -607,13 +530,11 @@ TEST_CASE("S1 compile: a source that does not compile is an error with the compi
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S1 compile: macros, include folders, standards, debugging and fast arithmetic") {
+TEST_CASE_FIXTURE(WithBoard, "S1 compile: macros, include folders, standards, debugging and fast arithmetic") {
   if (!needs_kernels()) return;
   const auto folder = std::filesystem::temp_directory_path() / ("weir-conformance-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "constant_of_the_suite.h") << "#define FROM_HEADER 30\n";
-  const StreamPtr s = device().create_stream();
-  Board board;
   std::size_t cell = 0;
   for (const int standard : {14, 17, 20}) {
     for (const bool debug : {false, true}) {
@@ -628,9 +549,7 @@ TEST_CASE("S1 compile: macros, include folders, standards, debugging and fast ar
                                    .debug = debug})
                               ->untyped_kernel("k");
       s->launch(kernel, {}, board.cell(cell));
-      board.show(*s, cell);
-      s->synchronize();
-      CHECK(board[cell] == 36);
+      CHECK(board.read(*s, cell) == 36);
       ++cell;
     }
   }
@@ -653,15 +572,11 @@ TEST_CASE("S1 compile: what is no macro's name, a value of several lines, a rela
   Board board;
   const StreamPtr s = device().create_stream();
   s->launch(compile("VALUE", "4")->untyped_kernel("k"), {}, board.cell(0));
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 8);
+  CHECK(board.read(*s, 0) == 8);
 }
 
-TEST_CASE("S1 module: variables of the device") {
+TEST_CASE_FIXTURE(WithBoard, "S1 module: variables of the device") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   const auto module = device().compile(R"(
 extern "C" {
 __device__ unsigned table[4] = {1, 2, 3, 4};
@@ -695,32 +610,23 @@ TEST_CASE("S1 module: an image that is none is an error") {
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S27 launch: from many threads, on one stream and on many") {
+TEST_CASE_FIXTURE(WithBoard, "S27 launch: from many threads, on one stream and on many") {
   if (!needs_kernels()) return;
   const StreamPtr shared = device().create_stream();
-  Board board;
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const StreamPtr mine = device().create_stream();
-      for (int i = 0; i < 100; ++i) {
-        shared->launch(kernels().add, {}, board.cell(0), 1U);
-        mine->launch(kernels().add, {}, board.cell(t + 1), 1U);
-      }
-      mine->synchronize();
-    });
-  }
-  for (std::thread& t : threads) t.join();
-  for (std::size_t i = 0; i < 5; ++i) board.show(*shared, i);
-  shared->synchronize();
-  CHECK(board[0] == 400);
-  for (std::size_t i = 1; i < 5; ++i) CHECK(board[i] == 100);
+  in_parallel(4, [&](std::size_t t) {
+    const StreamPtr mine = device().create_stream();
+    for (int i = 0; i < 100; ++i) {
+      shared->launch(kernels().add, {}, board.cell(0), 1U);
+      mine->launch(kernels().add, {}, board.cell(t + 1), 1U);
+    }
+    mine->synchronize();
+  });
+  CHECK(board.read(*shared, 0) == 400);
+  for (std::size_t i = 1; i < 5; ++i) CHECK(board.read(*shared, i) == 100);
 }
 
-TEST_CASE("S1 launch: shared memory, barriers and atomics within a block") {
+TEST_CASE_FIXTURE(WithBoard, "S1 launch: shared memory, barriers and atomics within a block") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   const LaunchConfig config{.grid = {4}, .block = {64}, .shared_memory_bytes = 64 * sizeof(unsigned)};
   if (!needs(*s, {Feature::block_cooperation}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
   const auto kernel = device().compile(R"(
@@ -736,15 +642,13 @@ extern "C" __global__ void reverse_sum(const unsigned* in, unsigned* out, unsign
 )")->untyped_kernel("reverse_sum");
   const auto in = device().allocate<std::uint32_t>(256);
   const auto out = device().allocate<std::uint32_t>(256);
-  std::vector<std::uint32_t> numbers(256), back(256);
+  std::vector<std::uint32_t> numbers(256);
   std::iota(numbers.begin(), numbers.end(), 0U);
   s->copy(in, numbers);
   s->launch(kernel, config, in, out, board.cell(1));
-  s->copy(back, out);
-  board.show(*s, 1);
-  s->synchronize();
+  const std::vector<std::uint32_t> back = s->read(out);
   for (unsigned i = 0; i < 256; ++i) REQUIRE(back[i] == i / 64 * 64 + 63 - i % 64);
-  CHECK(board[1] == 256 * 255 / 2);
+  CHECK(board.read(*s, 1) == 256 * 255 / 2);
   CHECK_REFUSED(Errc::invalid_argument,
                 s->launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 0x7FFFFFFF}, in, out, board.cell(1)));
 }
@@ -774,16 +678,12 @@ extern "C" __global__ void count(unsigned* sum, unsigned words) {
   CHECK(s->read(sum) == std::vector<unsigned>{4});
 }
 
-TEST_CASE("S1 launch: cooperative") {
+TEST_CASE_FIXTURE(WithBoard, "S1 launch: cooperative") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
   const LaunchConfig config{.grid = {2}, .block = {32}, .cooperative = true};
   if (!needs(*s, {Feature::cooperative_launch}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
   s->launch(kernels().add, config, board.cell(0), 6U);
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 6);
+  CHECK(board.read(*s, 0) == 6);
 }
 
 TEST_CASE("S1 kernel: a name without a character is an error, and spaces around a name do not matter") {
@@ -791,18 +691,14 @@ TEST_CASE("S1 kernel: a name without a character is an error, and spaces around 
   const weir::ModulePtr module = kernels().module;
   for (const char* const name : {"", " ", "\t \n"}) {
     CAPTURE(name);
-    const Refusal refusal = refusal_of([&] { (void)module->untyped_kernel(name); });
-    CHECK_MESSAGE(refusal.is(Errc::kernel_not_found), refusal.text);
-    CHECK_MESSAGE(refusal.says("the kernel's name is empty"), refusal.text);
+    CHECK_REFUSED_SAYING(Errc::kernel_not_found, "the kernel's name is empty", module->untyped_kernel(name));
   }
   CHECK(module->untyped_kernel("  add\t")->name() == "add");
 }
 
-TEST_CASE("S1 module: dropped by the thread that is to let its kernel's stream go on") {
+TEST_CASE_FIXTURE(WithBoard, "S1 module: dropped by the thread that is to let its kernel's stream go on") {
   if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
   if (!needs_gate(*s)) return;
-  Board board;
   board.set(*s, 0, 5);
   for (const bool is_launched_behind : {true, false}) {
     Gate gate;
@@ -813,12 +709,9 @@ TEST_CASE("S1 module: dropped by the thread that is to let its kernel's stream g
     gate.hold(*s);
     if (is_launched_behind) s->launch(kernel, {}, board.cell(0));
     kernel.reset();
-    gate.open();
-    s->synchronize();
+    gate.finish(*s);
   }
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 7);
+  CHECK(board.read(*s, 0) == 7);
 }
 
 TEST_SUITE_END();

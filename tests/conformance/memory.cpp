@@ -22,10 +22,9 @@ using weir::PrefetchTarget;
 
 TEST_SUITE_BEGIN("memory");
 
-TEST_CASE("S42 memory: each kind is what it says, aligned, and as large as asked for") {
+TEST_CASE_FIXTURE(OneStream, "S42 memory: each kind is what it says, aligned, and as large as asked for") {
   std::vector<MemoryKind> kinds = {MemoryKind::device, MemoryKind::pinned};
   if (device().supports(Feature::managed_memory)) kinds.push_back(MemoryKind::managed);
-  const StreamPtr s = device().create_stream();
   for (const MemoryKind kind : kinds) {
     INFO(std::string(weir::to_string(kind)));
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{255}, std::size_t{4096}, std::size_t{1} << 20U}) {
@@ -91,8 +90,7 @@ TEST_CASE("S42 buffer: holds no more elements than its allocation, and none once
   CHECK(Buffer<std::uint8_t>(a.allocation(), 40).size() == 40);
   CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint8_t>(a.allocation(), 41));
   CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint64_t>(a.allocation(), 6));
-  CHECK_REFUSED(Errc::invalid_argument,
-                Buffer<std::uint32_t>(a.allocation(), std::numeric_limits<std::size_t>::max() / 4 + 2));
+  CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint32_t>(a.allocation(), SIZE_MAX / 4 + 2));
   CHECK_REFUSED(Errc::invalid_argument, Buffer<std::uint8_t>(nullptr, 1));
   const auto b = std::move(a);
   CHECK(a.data() == nullptr);
@@ -119,7 +117,6 @@ TEST_CASE("S13 device: tells its memory") {
 TEST_CASE_FIXTURE(OneStream, "S9 S42 memory: dropped while its device's work still uses it, it is freed behind that work") {
   constexpr std::size_t count = std::size_t{4} << 20U;
   const auto kept = device().allocate<std::uint32_t>(count);
-  std::vector<std::uint32_t> back(count);
   for (std::uint32_t round = 1; round <= 8; ++round) {
     const MemoryKind kind = round % 2 == 0 ? MemoryKind::device : MemoryKind::pinned;
     CAPTURE(to_string(kind));
@@ -127,8 +124,7 @@ TEST_CASE_FIXTURE(OneStream, "S9 S42 memory: dropped while its device's work sti
     s->fill(memory, round);
     s->copy(kept, memory);
     memory.reset();
-    s->copy(back, kept);
-    s->synchronize();
+    const std::vector<std::uint32_t> back = s->read(kept);
     CHECK(std::count(back.begin(), back.end(), round) == static_cast<std::ptrdiff_t>(count));
   }
   CHECK_WORKS(*s);
@@ -136,23 +132,23 @@ TEST_CASE_FIXTURE(OneStream, "S9 S42 memory: dropped while its device's work sti
 
 // --- Managed memory ---------------------------------------------------------------------------------------------------
 
-TEST_CASE("S44 managed memory: host and device address it alike") {
-  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
-  const StreamPtr s = device().create_stream();
+bool needs_managed() {
+  return needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); });
+}
+
+TEST_CASE_FIXTURE(OneStream, "S44 managed memory: host and device address it alike") {
+  if (!needs_managed()) return;
   const auto memory = device().allocate<std::uint32_t>(1000, MemoryKind::managed);
-  std::vector<std::uint32_t> back(1000);
   for (std::uint32_t i = 0; i < 1000; ++i) memory.host()[i] = i;
-  s->copy(back, memory);
-  s->synchronize();
+  const std::vector<std::uint32_t> back = s->read(memory);
   for (std::uint32_t i = 0; i < 1000; ++i) REQUIRE(back[i] == i);
   s->fill(memory, 5U);
   s->synchronize();
   for (const std::uint32_t v : memory.host()) REQUIRE(v == 5);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S44 attach: in each mode, the memory stays usable by those it is attached to") {
-  const StreamPtr other = device().create_stream();
-  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+TEST_CASE_FIXTURE(WithOther, "S44 attach: in each mode, the memory stays usable by those it is attached to") {
+  if (!needs_managed()) return;
   const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
   if (!needs(*s, {Feature::managed_attach}, [&] { s->attach_memory(memory, weir::AttachMode::single); })) return;
   for (const weir::AttachMode mode : {weir::AttachMode::single, weir::AttachMode::host, weir::AttachMode::global}) {
@@ -183,7 +179,7 @@ TEST_CASE_FIXTURE(OneStream, "S44 attach: other memory than managed is an error"
 
 TEST_CASE_FIXTURE(
     OneStream, "S44 prefetch: to the device and to the host, in the stream's order, without changing the values") {
-  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  if (!needs_managed()) return;
   const auto memory = device().allocate<std::uint32_t>(5000, MemoryKind::managed);
   if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(memory); })) return;
   for (std::uint32_t& v : memory.host()) v = 3;
@@ -203,7 +199,7 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(OneStream, "S44 prefetch: what is not managed memory, or not within the allocation, is an error") {
   const auto plain = device().allocate<std::uint32_t>(100);
   if (!needs(*s, {Feature::managed_prefetch}, [&] { s->prefetch(plain); })) return;
-  if (!needs(device(), {Feature::managed_memory}, [] { (void)device().allocate<int>(1, MemoryKind::managed); })) return;
+  if (!needs_managed()) return;
   CHECK_REFUSED(Errc::invalid_argument, s->prefetch(plain));
   CHECK_REFUSED(Errc::invalid_argument, s->prefetch(Buffer<int>()));
   const auto memory = device().allocate<std::uint32_t>(100, MemoryKind::managed);
@@ -211,8 +207,7 @@ TEST_CASE_FIXTURE(OneStream, "S44 prefetch: what is not managed memory, or not w
   CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 0, 401, PrefetchTarget::device));
   CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 400, 1, PrefetchTarget::device));
   CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 401, 0, PrefetchTarget::host));
-  CHECK_REFUSED(Errc::invalid_argument,
-                s->prefetch(managed, 1, std::numeric_limits<std::size_t>::max(), PrefetchTarget::host));
+  CHECK_REFUSED(Errc::invalid_argument, s->prefetch(managed, 1, SIZE_MAX, PrefetchTarget::host));
   CHECK_WORKS(*s);
 }
 
@@ -242,12 +237,10 @@ TEST_CASE_FIXTURE(OneStream, "S42 adopted memory: used like any other, and its d
 
 TEST_CASE("S42 adopted memory: misuse has its error, and the memory stays the caller's") {
   bool freed = false;
-  CHECK_REFUSED(Errc::invalid_argument,
-                device().adopt_memory(nullptr, 1, MemoryKind::device, [&](void*) { freed = true; }));
-  CHECK_REFUSED(Errc::invalid_argument,
-                device().adopt_memory(&freed, SIZE_MAX, MemoryKind::pinned, [&](void*) { freed = true; }));
-  CHECK_REFUSED(Errc::invalid_argument,
-                device().adopt_memory(&freed, 1, static_cast<MemoryKind>(9), [&](void*) { freed = true; }));
+  const auto free = [&](void*) { freed = true; };
+  CHECK_REFUSED(Errc::invalid_argument, device().adopt_memory(nullptr, 1, MemoryKind::device, free));
+  CHECK_REFUSED(Errc::invalid_argument, device().adopt_memory(&freed, SIZE_MAX, MemoryKind::pinned, free));
+  CHECK_REFUSED(Errc::invalid_argument, device().adopt_memory(&freed, 1, static_cast<MemoryKind>(9), free));
   CHECK_FALSE(freed);
   (void)device().adopt_memory(&freed, 1, MemoryKind::pinned, [](void*) { throw std::runtime_error("no"); });  // logged
 }

@@ -55,12 +55,7 @@ void check_holds(WaitCondition condition, T in_memory, T waited_for, T release) 
   word.store(in_memory);
   s->wait_value(word.address(), waited_for, condition);
   board.put(*s, 0, 1);
-  settle();
-  CHECK_FALSE(s->is_complete());
-  CHECK(board[0] == 0);
-  word.store(release);
-  s->synchronize();
-  CHECK(board[0] == 1);
+  check_held_until(*s, board, 0, 1, [&] { word.store(release); });
 }
 
 template <class T>
@@ -95,9 +90,7 @@ TEST_CASE_FIXTURE(OneStream, "S45 write value: touches its own bytes alone") {
 TEST_CASE_FIXTURE(WithBoard, "S45 write value: into device memory, seen by later work") {
   if (!needs(*s, {Feature::write_value_32}, [&] { s->write_value(board.cell(0).data(), 1U); })) return;
   s->write_value(board.cell(0).data(), 17U);
-  board.show(*s, 0);
-  s->synchronize();
-  CHECK(board[0] == 17);
+  CHECK(board.read(*s, 0) == 17);
 }
 
 TEST_CASE_FIXTURE(WithBoard, "S45 write value: ordered like all other work") {
@@ -178,11 +171,10 @@ TEST_CASE_FIXTURE(OneStream, "S46 wait value: that flushes remote writes") {
   CHECK_WORKS(*s);
 }
 
-TEST_CASE("S46 wait value: of device memory, released by another stream's write, copy and fill") {
+TEST_CASE_FIXTURE(WithBoard, "S46 wait value: of device memory, released by another stream's write, copy and fill") {
   const StreamPtr waiting = device().create_stream();
   const StreamPtr other = device().create_stream();
   if (!needs_wait<std::uint32_t>(*waiting, WaitCondition::eq)) return;
-  Board board;
   for (const std::string way : {"write", "copy", "fill"}) {
     if (way == "write" && !device().supports(Feature::write_value_32)) continue;
     INFO("released by a ", way);
@@ -192,13 +184,11 @@ TEST_CASE("S46 wait value: of device memory, released by another stream's write,
     board.clear();
     waiting->wait_value(board.cell(0).data(), 1U, WaitCondition::eq);
     board.put(*waiting, 1, 1);
-    settle();
-    CHECK_FALSE(waiting->is_complete());
-    if (way == "write") other->write_value(board.cell(0).data(), 1U);
-    if (way == "copy") board.move(*other, 0, 2);
-    if (way == "fill") board.set(*other, 0, 1);
-    waiting->synchronize();
-    CHECK(board[1] == 1);
+    check_held_until(*waiting, board, 1, 1, [&] {
+      if (way == "write") other->write_value(board.cell(0).data(), 1U);
+      if (way == "copy") board.move(*other, 0, 2);
+      if (way == "fill") board.set(*other, 0, 1);
+    });
     other->synchronize();
   }
 }
@@ -216,14 +206,12 @@ TEST_CASE_FIXTURE(WithBoard, "S46 wait value: released by another thread, in pin
   CHECK(board[0] == 1);
 }
 
-TEST_CASE("S46 wait value: holds its stream alone, and many may wait for one word") {
+TEST_CASE_FIXTURE(WithBoard, "S46 wait value: holds its stream alone, and many may wait for one word") {
   if (!needs_wait<std::uint32_t>(*device().create_stream(), WaitCondition::geq)) return;
   constexpr std::size_t count = 5;
-  Board board;
   const Word32 word;
-  std::vector<StreamPtr> streams;
+  const std::vector<StreamPtr> streams = create_streams(count);
   for (std::size_t i = 0; i < count; ++i) {
-    streams.push_back(device().create_stream());
     streams[i]->wait_value(word.address(), static_cast<std::uint32_t>(i + 1));
     board.put(*streams[i], i, 1);
   }
@@ -237,37 +225,32 @@ TEST_CASE("S46 wait value: holds its stream alone, and many may wait for one wor
   }
 }
 
-TEST_CASE("S45 S46 wait value: a ring of streams hands a token on by writes and waits") {
-  const StreamPtr first = device().create_stream();
-  if (!needs_write_32(*first) || !needs_wait<std::uint32_t>(*first, WaitCondition::eq)) return;
+TEST_CASE_FIXTURE(OneStream, "S45 S46 wait value: a ring of streams hands a token on by writes and waits") {
+  if (!needs_write_32(*s) || !needs_wait<std::uint32_t>(*s, WaitCondition::eq)) return;
   const Word32 word;
   constexpr std::uint32_t streams = 4, rounds = 50;
-  std::vector<StreamPtr> ring = {first};
-  while (ring.size() < streams) ring.push_back(device().create_stream());
+  const std::vector<StreamPtr> ring = create_streams(streams);
   for (std::uint32_t turn = 0; turn < streams * rounds; ++turn) {
-    Stream& s = *ring[turn % streams];
-    s.wait_value(word.address(), turn, WaitCondition::eq);
-    s.write_value(word.address(), turn + 1);
+    Stream& next = *ring[turn % streams];
+    next.wait_value(word.address(), turn, WaitCondition::eq);
+    next.write_value(word.address(), turn + 1);
   }
-  for (const StreamPtr& s : ring) s->synchronize();
+  for (const StreamPtr& stream : ring) stream->synchronize();
   CHECK(word.load() == streams * rounds);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S22 S46 wait value: an event behind it is not complete before it is over") {
-  const StreamPtr other = device().create_stream();
+TEST_CASE_FIXTURE(WithOther, "S22 S46 wait value: an event behind it is not complete before it is over") {
   if (!needs_wait<std::uint32_t>(*s, WaitCondition::eq)) return;
   const Word32 word;
   s->wait_value(word.address(), 4U, WaitCondition::eq);
   const EventPtr event = s->record();
   other->wait(*event);
   board.put(*other, 0, 1);
-  settle();
-  CHECK_FALSE(event->is_complete());
-  CHECK(board[0] == 0);
-  word.store(4);
-  other->synchronize();
+  check_held_until(*other, board, 0, 1, [&] {
+    CHECK_FALSE(event->is_complete());
+    word.store(4);
+  });
   CHECK(event->is_complete());
-  CHECK(board[0] == 1);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S45 S46 misuse: a null or misaligned address is an error without effect") {
@@ -313,7 +296,7 @@ TEST_CASE_FIXTURE(OneStream, "S47 batch: applies all its operations") {
   for (std::uint32_t i = 0; i < 4; ++i) CHECK(words[i].load() == i + 10);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S47 batch: in its order, waits among the writes, and 64 bits beside 32") {
+TEST_CASE_FIXTURE(WithBoard, "S47 batch: in its order, waits among the writes, and 64 bits beside 32") {
   const Word32 before, gate, after;
   const Word64 wide;
   std::vector<MemoryOperation> operations = {
@@ -327,19 +310,15 @@ TEST_CASE_FIXTURE(OneStream, "S47 batch: in its order, waits among the writes, a
     operations.push_back(MemoryOperation::write(wide.address(), std::uint64_t{1} << 40U));
     operations.push_back(MemoryOperation::wait(wide.address(), std::uint64_t{1} << 40U, WaitCondition::eq));
   }
-  Board board;
   s->batch_memory_operations(operations);
   board.put(*s, 0, 1);
-  settle();
-  CHECK_FALSE(s->is_complete());
-  CHECK(after.load() == 0);
-  CHECK(board[0] == 0);
-  gate.store(1);
-  s->synchronize();
+  check_held_until(*s, board, 0, 1, [&] {
+    CHECK(after.load() == 0);
+    gate.store(1);
+  });
   CHECK(before.load() == 1);
   CHECK(after.load() == 1);
   if (wide_too) CHECK(wide.load() == std::uint64_t{1} << 40U);
-  CHECK(board[0] == 1);
 }
 
 TEST_CASE_FIXTURE(OneStream, "S27 S47 batch: contiguous: nothing of another thread's comes in between") {
@@ -348,18 +327,14 @@ TEST_CASE_FIXTURE(OneStream, "S27 S47 batch: contiguous: nothing of another thre
                                                 MemoryOperation::wait(word.address(), 0, WaitCondition::eq)};
   if (!needs_batch(*s, probe)) return;
   // Each batch writes its own value and waits to find it: with another's write in between the stream would stand still.
-  std::vector<std::thread> threads;
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (std::uint32_t i = 0; i < 100; ++i) {
-        const std::uint32_t mine = t * 1000 + i + 1;
-        const std::array<MemoryOperation, 2> operations = {MemoryOperation::write(word.address(), mine),
-                                                           MemoryOperation::wait(word.address(), mine, WaitCondition::eq)};
-        s->batch_memory_operations(operations);
-      }
-    });
-  }
-  for (std::thread& t : threads) t.join();
+  in_parallel(4, [&](std::size_t t) {
+    for (std::size_t i = 0; i < 100; ++i) {
+      const auto mine = static_cast<std::uint32_t>(t * 1000 + i + 1);
+      const std::array<MemoryOperation, 2> operations = {MemoryOperation::write(word.address(), mine),
+                                                         MemoryOperation::wait(word.address(), mine, WaitCondition::eq)};
+      s->batch_memory_operations(operations);
+    }
+  });
   CHECK(eventually([&] { return s->is_complete(); }));
 }
 

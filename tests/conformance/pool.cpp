@@ -109,11 +109,7 @@ TEST_CASE("S10 pool: a stream that comes back with work goes on with it, and the
   const StreamLease second = pool.lease();
   board.move(*second, 1, 0);
   board.show(*second, 1);
-  settle();
-  CHECK(board[1] == 0);
-  gate.open();
-  second->synchronize();
-  CHECK(board[1] == 2);
+  check_held_until(*second, board, 1, 2, [&] { gate.open(); });
 }
 
 TEST_CASE("S10 S31 pool: a stream that comes back capturing is skipped until its capture has ended") {
@@ -158,27 +154,23 @@ TEST_CASE("S10 S27 pool: any thread leases and gives back, and no stream is out 
   std::mutex mutex;
   std::set<const Stream*> out;
   std::atomic<int> twice{0}, leased{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 100; ++i) {
-        const std::optional<StreamLease> lease = pool.try_lease();
-        if (!lease) {
-          std::this_thread::yield();
-          continue;
-        }
-        ++leased;
-        {
-          std::lock_guard lock(mutex);
-          if (!out.insert(&**lease).second) ++twice;
-        }
-        (void)(*lease)->is_complete();
-        std::lock_guard lock(mutex);
-        out.erase(&**lease);
+  in_parallel(8, [&](std::size_t) {
+    for (int i = 0; i < 100; ++i) {
+      const std::optional<StreamLease> lease = pool.try_lease();
+      if (!lease) {
+        std::this_thread::yield();
+        continue;
       }
-    });
-  }
-  for (std::thread& t : threads) t.join();
+      ++leased;
+      {
+        std::lock_guard lock(mutex);
+        if (!out.insert(&**lease).second) ++twice;
+      }
+      (void)(*lease)->is_complete();
+      std::lock_guard lock(mutex);
+      out.erase(&**lease);
+    }
+  });
   CHECK(twice == 0);
   CHECK(leased > 0);
   CHECK(pool.size() <= 4);

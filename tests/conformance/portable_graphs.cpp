@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "capture.hpp"
@@ -71,8 +69,7 @@ void check_travels(Stream& s, const std::function<void(Stream&, const Words&, co
   CHECK(outcome(graph, s, x, y) == outcome(other, s, x2, y2_first));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S37 S41 save: copies and fills of every shape travel, and nodes keep their numbers") {
-  const StreamPtr forked = device().create_stream();
+TEST_CASE_FIXTURE(WithFork, "S37 S41 save: copies and fills of every shape travel, and nodes keep their numbers") {
   if (!needs_capture(*s)) return;
   struct Color {
     std::uint8_t r, g, b;
@@ -182,21 +179,20 @@ TEST_CASE_FIXTURE(
     "S41 save: a graph that a capture continues, its clones and executables; what is written down ends with the capture") {
   if (!needs_capture(*s)) return;
   const auto x = device().allocate<std::uint32_t>(8);
+  const auto nodes_of = [&](const GraphPtr& graph) {
+    const PortableGraphPtr loaded = reloaded(graph, {{"x", x}});
+    loaded->bind("x", x);
+    return loaded->build()->node_count();
+  };
   GraphPtr graph = s->capture(portable, [&](Stream& c) { c.fill(x.first(4), 1U); });
   const GraphPtr clone = device().supports(Feature::graph_clone) ? graph->clone() : nullptr;
   if (device().supports(Feature::capture_into_graph)) {
     s->resume_capture(graph);
     s->fill(x.subspan(4, 4), 2U);
     graph = s->end_capture();
-    const PortableGraphPtr loaded = reloaded(graph, {{"x", x}});
-    loaded->bind("x", x);
-    CHECK(loaded->build()->node_count() == 2);
+    CHECK(nodes_of(graph) == 2);
   }
-  if (clone) {
-    const PortableGraphPtr loaded = reloaded(clone, {{"x", x}});
-    loaded->bind("x", x);
-    CHECK(loaded->build()->node_count() == 1);
-  }
+  if (clone) CHECK(nodes_of(clone) == 1);
   if (device().supports(Feature::graph_child_nodes)) {
     const GraphExecPtr exec = graph->instantiate();
     const GraphPtr outer = s->capture(portable, [&](Stream& c) { exec->launch(c); });
@@ -212,12 +208,8 @@ TEST_CASE_FIXTURE(
   if (!needs_capture(*s)) return;
   const auto x = device().allocate<std::uint32_t>(8), y = device().allocate<std::uint32_t>(8);
   const PortableGraphPtr loaded = reloaded(s->capture(portable, [&](Stream& c) { c.copy(y, x); }), {{"x", x}, {"y", y}});
-  const Refusal unbound = refusal_of([&] { (void)loaded->instantiate(); });
-  CHECK(unbound.is(Errc::invalid_argument));
-  CHECK(unbound.says("memory 'x' of 32 bytes, memory 'y' of 32 bytes"));
-  const Refusal unknown = refusal_of([&] { loaded->bind("z", x); });
-  CHECK(unknown.is(Errc::invalid_argument));
-  CHECK(unknown.says("its memory: 'x', 'y'"));
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "memory 'x' of 32 bytes, memory 'y' of 32 bytes", loaded->instantiate());
+  CHECK_REFUSED_SAYING(Errc::invalid_argument, "its memory: 'x', 'y'", loaded->bind("z", x));
   CHECK_REFUSED(Errc::invalid_argument, loaded->bind("x", x.first(7)));
   const auto large = device().allocate<std::uint32_t>(16);
   CHECK_REFUSED(Errc::invalid_argument, loaded->bind("x", large.subspan(1, 8)));
@@ -230,12 +222,8 @@ TEST_CASE_FIXTURE(
   CHECK(s->read(y) == std::vector<std::uint32_t>(8, 3));
   loaded->bind("y", large);
   const GraphPtr second = loaded->build();
-  if (device().supports(Feature::graph_update)) {
-    exec->update(second);
-    exec->launch(*s);
-  } else {
-    run(second, *s);
-  }
+  if (device().supports(Feature::graph_update)) exec->update(second);
+  run(device().supports(Feature::graph_update) ? exec : second->instantiate(), *s);
   CHECK(s->read(large.first(8)) == std::vector<std::uint32_t>(8, 3));
 }
 
@@ -286,9 +274,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: host functions travel by their names") {
   run(graph, *s);
   CHECK(here == 2);
   const GraphPtr unnamed = s->capture(portable, [&](Stream& c) { c.launch_host_function([] {}); });
-  const Refusal refusal = refusal_of([&] { (void)unnamed->saved({}); });
-  CHECK(refusal.is(Errc::unsupported));
-  CHECK(refusal.says("node 0 (Stream::launch_host_function)"));
+  CHECK_REFUSED_SAYING(Errc::unsupported, "node 0 (Stream::launch_host_function)", unnamed->saved({}));
 }
 
 TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel") {
@@ -360,9 +346,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 load: a file is this user's alone, and what ot
   run(loaded->build(), *s);
   CHECK(s->read(x) == std::vector<std::uint32_t>(8, 4));
   ::chmod(file.c_str(), 0620);
-  const Refusal writable = refusal_of([&] { (void)device().load_graph(file); });
-  CHECK(writable.is(Errc::invalid_image));
-  CHECK(writable.says("can be changed by others"));
+  CHECK_REFUSED_SAYING(Errc::invalid_image, "can be changed by others", device().load_graph(file));
   ::chmod(file.c_str(), 0600);
   std::ofstream(file, std::ios::app) << "more";
   CHECK_REFUSED(Errc::invalid_image, device().load_graph(file));

@@ -114,7 +114,7 @@ void set_device(Device& device) {
 
 // --- Refusals and skips -----------------------------------------------------------------------------------------------
 
-Refusal refusal_of(const std::function<void()>& call) {
+Refusal caught(const std::function<void()>& call) {
   Refusal r;
   try {
     call();
@@ -122,12 +122,20 @@ Refusal refusal_of(const std::function<void()>& call) {
     r.threw = r.from_weir = true;
     r.errc = e.errc();
     r.text = "it threw " + std::string(weir::to_string(e.errc())) + ": " + e.what();
-    CHECK_MESSAGE(!e.operation().empty(), "an error without an operation: " << e.what());
-    CHECK_MESSAGE(!e.detail().empty(), "an error without a cause: " << e.what());
+    r.has_operation = !e.operation().empty();
+    r.has_cause = !e.detail().empty();
   } catch (const std::exception& e) {
     r.threw = true;
     r.text = std::string("it threw what is no weir::Error: ") + e.what();
   }
+  return r;
+}
+
+Refusal refusal_of(const std::function<void()>& call) {
+  const Refusal r = caught(call);
+  if (!r.from_weir) return r;
+  CHECK_MESSAGE(r.has_operation, "an error without an operation: " << r.text);
+  CHECK_MESSAGE(r.has_cause, "an error without a cause: " << r.text);
   return r;
 }
 
@@ -207,6 +215,8 @@ template class Word<std::uint64_t>;
 
 Gate::Gate(Device& device) : word_(device) {}
 
+Gate::Gate(Stream& stream) : Gate(stream.device()) { hold(stream); }
+
 void Gate::hold(Stream& stream) {
   if (stream.device().supports(Feature::wait_value_32)) {
     stream.wait_value(word_.address(), 1U, WaitCondition::eq);
@@ -279,19 +289,54 @@ void Board::move(Stream& stream, std::size_t to, std::size_t from) {
   stream.copy(cells_.subspan(to, 1), cells_.subspan(from, 1));
 }
 void Board::show(Stream& stream, std::size_t cell) { stream.copy(shown_.subspan(cell, 1), cells_.subspan(cell, 1)); }
+std::uint32_t Board::read(Stream& stream, std::size_t cell) {
+  show(stream, cell);
+  stream.synchronize();
+  return (*this)[cell];
+}
 // By `data`: `host` counts as an access to all cells, of which others may be shown meanwhile, and cases look at what is held
 // back.
 std::uint32_t Board::operator[](std::size_t cell) const { return shown_.data()[cell]; }
 void Board::clear() { std::memset(shown_.data(), 0, shown_.size_bytes()); }
 
-void TwoStreams::check_held_back(Stream& stream, std::size_t cell, std::uint32_t value) {
-  board.show(stream, cell);
-  settle();
+void check_held_until(Stream& stream, const Board& board, std::size_t cell, std::uint32_t value,
+                      const std::function<void()>& release) {
+  settle(stream.device());
   CHECK_FALSE(stream.is_complete());
   CHECK(board[cell] == 0);
-  gate.open();
+  release();
   stream.synchronize();
   CHECK(board[cell] == value);
+}
+
+std::vector<StreamPtr> create_streams(std::size_t count) {
+  std::vector<StreamPtr> streams;
+  while (streams.size() < count) streams.push_back(device().create_stream());
+  return streams;
+}
+
+void TwoStreams::check_held_back(Stream& stream, std::size_t cell, std::uint32_t value) {
+  board.show(stream, cell);
+  check_held_until(stream, board, cell, value, [this] { gate.open(); });
+}
+
+void TwoStreams::check_order(Stream& first, Stream& second, const std::function<void()>& order) {
+  if (!hold(first)) return;
+  board.set(first, 0, 5);
+  order();
+  board.move(second, 1, 0);
+  check_held_back(second, 1, 5);
+}
+
+void TwoStreams::check_independent(Stream& held, Stream& free) {
+  if (!hold(held)) return;
+  board.put(held, 0, 1);
+  board.set(free, 1, 2);
+  CHECK(board.read(free, 1) == 2);
+  CHECK_FALSE(held.is_complete());
+  gate.open();
+  held.synchronize();
+  CHECK(board[0] == 1);
 }
 
 void TwoStreams::check_blocks(const std::function<void()>& call) {

@@ -78,18 +78,29 @@ struct Refusal {
   bool threw = false;
   bool from_weir = false;
   Errc errc{};
+  bool has_operation = false, has_cause = false;
   std::string text = "it threw nothing";
 
   bool is(Errc code) const { return from_weir && errc == code; }
   bool says(std::string_view words) const { return text.find(words) != std::string::npos; }
 };
 Refusal refusal_of(const std::function<void()>& call);
+/// The same without assertions, for other threads and host functions.
+Refusal caught(const std::function<void()>& call);
 
 /// Asserts that the statement throws a `weir::Error` with this code.
 #define CHECK_REFUSED(code, ...)                                                                          \
   do {                                                                                                    \
     const ::conformance::Refusal refusal_ = ::conformance::refusal_of([&] { static_cast<void>(__VA_ARGS__); }); \
     CHECK_MESSAGE(refusal_.is(code), #__VA_ARGS__ " was to throw " #code "; " << refusal_.text);          \
+  } while (false)
+
+/// Also asserts that the error's text contains the words.
+#define CHECK_REFUSED_SAYING(code, words, ...)                                                                  \
+  do {                                                                                                          \
+    const ::conformance::Refusal refusal_ = ::conformance::refusal_of([&] { static_cast<void>(__VA_ARGS__); }); \
+    CHECK_MESSAGE(refusal_.is(code), #__VA_ARGS__ " was to throw " #code "; " << refusal_.text);                \
+    CHECK_MESSAGE(refusal_.says(words), #__VA_ARGS__ " was to say \"" << (words) << "\"; " << refusal_.text);   \
   } while (false)
 
 /// Whether the device has all the features. If it lacks one, asserts that `use`, which needs it, throws `unsupported` with
@@ -176,6 +187,8 @@ using Word64 = Word<std::uint64_t>;
 class Gate {
  public:
   explicit Gate(Device& device = conformance::device());
+  /// A gate that holds the stream.
+  explicit Gate(Stream& stream);
   ~Gate() { open(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -183,6 +196,12 @@ class Gate {
   /// Makes later work of the stream wait for `open`.
   void hold(Stream& stream);
   void open();
+  /// Opens the gate, and waits for a stream or an event.
+  template <class Work>
+  void finish(Work& work) {
+    open();
+    work.synchronize();
+  }
 
  private:
   Word32 word_;
@@ -215,6 +234,41 @@ void on_another_thread(F&& function) {
   if (error) std::rethrow_exception(error);
 }
 
+/// Runs `body(t)` on `count` threads that begin together, and rethrows the first exception.
+template <class F>
+void in_parallel(std::size_t count, F body) {
+  Latch go;
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < count; ++t) {
+    threads.emplace_back([&, t] {
+      (void)go.wait();
+      try {
+        body(t);
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+    });
+  }
+  go.open();
+  for (std::thread& t : threads) t.join();
+  if (error) std::rethrow_exception(error);
+}
+
+/// An object that shows whether its last owner has destroyed it.
+struct Owned {
+  std::shared_ptr<int> object = std::make_shared<int>(1);
+  std::weak_ptr<int> alive = object;
+
+  bool is_gone() const { return alive.expired(); }
+  /// Whether it is destroyed within the time limit.
+  bool goes() const {
+    return eventually([this] { return is_gone(); });
+  }
+};
+
 /// The exception that host functions of the suite throw.
 struct Boom : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -243,6 +297,8 @@ class Board {
     set(stream, cell, value);
     show(stream, cell);
   }
+  /// Shows the cell, waits for the stream, and returns the value.
+  std::uint32_t read(Stream& stream, std::size_t cell);
 
   /// Returns the value that was shown last; 0 at first.
   std::uint32_t operator[](std::size_t cell) const;
@@ -262,13 +318,23 @@ class Board {
 /// pool. It must exist as long as the event has to be unused.
 EventPtr fresh_event(std::vector<EventPtr>& kept, Device& device = conformance::device());
 
+/// Asserts that the stream is held and has not shown the cell yet, and that it shows `value` once `release` was called.
+void check_held_until(Stream& stream, const Board& board, std::size_t cell, std::uint32_t value,
+                      const std::function<void()>& release);
+
+std::vector<StreamPtr> create_streams(std::size_t count);
+
 /// What most cases begin with: a stream of the device under test.
 struct OneStream {
-  const StreamPtr s = device().create_stream();
+  StreamPtr s = device().create_stream();
 };
 /// And a board.
 struct WithBoard : OneStream {
   Board board;
+};
+/// And another stream.
+struct WithOther : WithBoard {
+  const StreamPtr other = device().create_stream();
 };
 
 /// What cases of order begin with: two streams, and a gate that can hold one of them, by default `a`.
@@ -286,6 +352,10 @@ struct TwoStreams {
   bool hold() { return hold(*a); }
   /// Asserts that what `stream` has done to the cell shows when the gate opens, and not before. Opens it.
   void check_held_back(Stream& stream, std::size_t cell, std::uint32_t value);
+  /// Holds `first`, which then sets a cell, and asserts that `second`, which copies the cell behind `order`, waits for it.
+  void check_order(Stream& first, Stream& second, const std::function<void()>& order = [] {});
+  /// Holds `held`, and asserts that `free` does not wait for its work.
+  void check_independent(Stream& held, Stream& free);
   /// Asserts that the call returns when the gate opens, and not before. Opens it.
   void check_blocks(const std::function<void()>& call);
 };

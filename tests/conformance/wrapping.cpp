@@ -10,20 +10,22 @@ namespace {
 
 TEST_SUITE_BEGIN("wrapping");
 
-TEST_CASE("S6 S11 borrow: the wrapper has the handle, and one queue with the original") {
-  const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
+/// A stream, and a wrapper that borrows its handle.
+struct Borrowed : WithBoard {
+  const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
+};
+
+TEST_CASE_FIXTURE(Borrowed, "S6 S11 borrow: the wrapper has the handle, and one queue with the original") {
   CHECK(wrapper->kind() == StreamKind::borrowed);
-  CHECK(wrapper->native_handle() == original->native_handle());
+  CHECK(wrapper->native_handle() == s->native_handle());
   CHECK(&wrapper->device() == &device());
   CHECK_WORKS(*wrapper);
-  Board board;
-  board.set(*original, 0, 3);
+  board.set(*s, 0, 3);
   board.move(*wrapper, 1, 0);
-  board.set(*original, 0, 4);
+  board.set(*s, 0, 4);
   board.move(*wrapper, 2, 0);
-  board.show(*original, 1);
-  board.show(*original, 2);
+  board.show(*s, 1);
+  board.show(*s, 2);
   wrapper->synchronize();
   CHECK(board[1] == 3);
   CHECK(board[2] == 4);
@@ -33,8 +35,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S6 S20 borrow: work submitted through one is seen
   const StreamPtr wrapper = device().wrap_stream(a->share_native_handle(), Ownership::borrow);
   if (!hold()) return;
   CHECK_FALSE(wrapper->is_complete());
-  gate.open();
-  wrapper->synchronize();
+  gate.finish(*wrapper);
   CHECK(a->is_complete());
 }
 
@@ -47,45 +48,37 @@ TEST_CASE("S2 S3 S6 borrow: blocking behaviour and priority are those of the han
   }
 }
 
-TEST_CASE("S6 borrow: dropping the wrapper leaves the original usable") {
-  const StreamPtr original = device().create_stream();
+TEST_CASE_FIXTURE(OneStream, "S6 borrow: dropping the wrapper leaves the original usable") {
   for (int i = 0; i < 20; ++i) {
-    StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
+    StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
     CHECK_WORKS(*wrapper);
     wrapper.reset();
-    CHECK_WORKS(*original);
+    CHECK_WORKS(*s);
   }
 }
 
-TEST_CASE("S6 S9 borrow: closing the wrapper lets go of the handle and leaves the original usable") {
-  const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
+TEST_CASE_FIXTURE(Borrowed, "S6 S9 borrow: closing the wrapper lets go of the handle and leaves the original usable") {
   wrapper->close();
   CHECK(wrapper->is_closed());
   CHECK_REFUSED(Errc::stream_closed, wrapper->synchronize());
-  CHECK_FALSE(original->is_closed());
-  CHECK_WORKS(*original);
+  CHECK_FALSE(s->is_closed());
+  CHECK_WORKS(*s);
 }
 
-TEST_CASE("S6 borrow: the keep-alive lives exactly as long as the wrapper is open") {
-  const StreamPtr original = device().create_stream();
-  auto owner = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owner;
-
-  StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
-  CHECK_FALSE(alive.expired());
+TEST_CASE_FIXTURE(OneStream, "S6 borrow: the keep-alive lives exactly as long as the wrapper is open") {
+  Owned first, second;
+  StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow, std::move(first.object));
+  CHECK_FALSE(first.is_gone());
   StreamPtr same = wrapper;
   wrapper.reset();
-  CHECK_FALSE(alive.expired());
+  CHECK_FALSE(first.is_gone());
   same.reset();
-  CHECK(alive.expired());
+  CHECK(first.is_gone());
 
-  owner = std::make_shared<int>(2);
-  const std::weak_ptr<int> second = owner;
-  const StreamPtr closed = device().wrap_stream(original->share_native_handle(), Ownership::borrow, std::move(owner));
+  const StreamPtr closed = device().wrap_stream(s->share_native_handle(), Ownership::borrow, std::move(second.object));
   closed->close();
-  CHECK(second.expired());
-  CHECK_WORKS(*original);
+  CHECK(second.is_gone());
+  CHECK_WORKS(*s);
 }
 
 TEST_CASE("S6 borrow: a stream of Weir's own can be what a wrapper keeps alive") {
@@ -114,34 +107,29 @@ TEST_CASE("S7 adopt: the stream owns the handle that it was given") {
   CHECK_REFUSED(Errc::stream_closed, adopted->record());
 }
 
-TEST_CASE("S7 adopt: the handle is destroyed once, with the last owner, and its work is done all the same") {
-  const StreamPtr original = device().create_stream();
-  if (!needs_gate(*original)) return;
-  Board board;
-  Gate gate;
-  gate.hold(*original);
-  board.put(*original, 0, 1);
-  StreamPtr adopted = device().wrap_stream(original->release_handle(), Ownership::adopt);
+TEST_CASE_FIXTURE(
+    TwoStreams, "S7 adopt: the handle is destroyed once, with the last owner, and its work is done all the same") {
+  if (!hold()) return;
+  board.put(*a, 0, 1);
+  StreamPtr adopted = device().wrap_stream(a->release_handle(), Ownership::adopt);
   StreamPtr same = adopted;
   adopted.reset();
   board.put(*same, 1, 2);
   const EventPtr done = same->record();
   same.reset();
-  gate.open();
-  done->synchronize();
+  gate.finish(*done);
   CHECK(board[0] == 1);
   CHECK(board[1] == 2);
 }
 
 TEST_CASE("S7 adopt: the keep-alive goes with the last owner") {
-  auto owner = std::make_shared<int>(1);
-  const std::weak_ptr<int> alive = owner;
+  Owned owner;
   StreamPtr adopted =
-      device().wrap_stream(device().create_stream()->release_handle(), Ownership::adopt, std::move(owner));
+      device().wrap_stream(device().create_stream()->release_handle(), Ownership::adopt, std::move(owner.object));
   CHECK_WORKS(*adopted);
-  CHECK_FALSE(alive.expired());
+  CHECK_FALSE(owner.is_gone());
   adopted.reset();
-  CHECK(alive.expired());
+  CHECK(owner.is_gone());
 }
 
 TEST_CASE("S7 release: an adopted stream can be released again; a borrowed or default one cannot") {
@@ -182,13 +170,10 @@ TEST_CASE("S7 S8 wrap: a thread's own default stream can only be borrowed, too, 
   CHECK_WORKS(*mine);
 }
 
-TEST_CASE("S6 S17 S19 S20 S21 S22 borrow: it can be made current, waited for, queried, recorded") {
-  const StreamPtr original = device().create_stream();
-  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
+TEST_CASE_FIXTURE(Borrowed, "S6 S17 S19 S20 S21 S22 borrow: it can be made current, waited for, queried, recorded") {
   const weir::StreamScope scope(wrapper);
   const StreamPtr current = weir::current_stream(device());
-  CHECK(*current == *original);
-  Board board;
+  CHECK(*current == *s);
   board.set(*current, 0, 6);
   const StreamPtr other = device().create_stream();
   other->wait(*current->record());
@@ -200,21 +185,18 @@ TEST_CASE("S6 S17 S19 S20 S21 S22 borrow: it can be made current, waited for, qu
   CHECK(board[1] == 6);
 }
 
-TEST_CASE("S6 S33 borrow: a capture begun on the original is seen by the wrapper, which adds to it") {
-  const StreamPtr original = device().create_stream();
-  if (!needs(*original, {Feature::graph_capture}, [&] { original->begin_capture(); })) return;
-  Board board;
-  const StreamPtr wrapper = device().wrap_stream(original->share_native_handle(), Ownership::borrow);
-  original->begin_capture();
+TEST_CASE_FIXTURE(Borrowed, "S6 S33 borrow: a capture begun on the original is seen by the wrapper, which adds to it") {
+  if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
+  s->begin_capture();
   CHECK(wrapper->is_capturing());
-  board.set(*original, 0, 5);
+  board.set(*s, 0, 5);
   board.show(*wrapper, 0);
   CHECK_REFUSED(Errc::capture_unsupported, wrapper->synchronize());
-  const GraphPtr graph = original->end_capture();
+  const GraphPtr graph = s->end_capture();
   CHECK_FALSE(wrapper->is_capturing());
   CHECK(graph->node_count() == 2);
   graph->instantiate()->launch(*wrapper);
-  original->synchronize();
+  s->synchronize();
   CHECK(board[0] == 5);
 }
 
