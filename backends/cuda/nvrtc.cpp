@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <nvrtc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <iomanip>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include "backends/cuda/api.hpp"
 #include "backends/cuda/images.hpp"
@@ -134,6 +140,67 @@ std::vector<std::string> option_list(const Nvrtc& nvrtc, const CompileOptions& o
   return list;
 }
 
+constexpr std::string_view ptx_message = "ptxas application ptx input, line ";
+
+// The text of the source, or of a header in the options, that has this path, and its name there.
+std::pair<std::string, std::string_view> file_of(const std::string& path, std::string_view source,
+                                                 const CompileOptions& options) {
+  const auto is = [&](const std::string& name) { return path == name || path.ends_with("/" + name); };
+  if (is(options.name)) return {options.name, source};
+  for (const auto& [name, text] : options.headers) {
+    if (is(name)) return {name, text};
+  }
+  return {path, {}};
+}
+
+// The log of a source that does not compile. ptxas names lines of the PTX: they become the source's lines if the PTX has
+// line information. NVRTC reports the names in `CompileOptions::kernels` as a file of its own, with several errors for each.
+std::string readable(const std::string& log, const std::string& ptx, std::string_view source,
+                     const CompileOptions& options) {
+  struct Place {
+    std::string file;
+    std::size_t line = 0;
+  };
+  std::map<std::string, std::string> files;  // `.file 1 "/folder/k.cu"`
+  std::vector<Place> places(1);              // of each line, from 1; `.loc 1 3 7` precedes its instructions
+  std::string text, directive, number, path;
+  for (std::istringstream lines(ptx); std::getline(lines, text);) {
+    std::istringstream words(text);
+    Place place = places.back();
+    words >> directive;
+    if (directive == ".loc") words >> place.file >> place.line;
+    if (directive == ".file" && words >> number >> std::quoted(path)) files[number] = path;
+    places.push_back(place);
+  }
+  std::string all;
+  std::set<std::string> told;
+  for (std::istringstream lines(log); std::getline(lines, text);) {
+    const std::size_t colon = text.find(": ");
+    const bool is_ptx = text.starts_with(ptx_message) && colon != text.npos;
+    const std::size_t at = is_ptx ? std::strtoul(text.c_str() + ptx_message.size(), nullptr, 10) : 0;
+    if (at != 0 && at < places.size() && places[at].line != 0) {
+      const Place& place = places[at];
+      auto [name, content] = file_of(files[place.file], source, options);
+      const std::string where = fmt::format("{}({})", name, place.line);
+      if (!told.insert(where).second) continue;
+      for (std::size_t line = 1; line < place.line && !content.empty(); ++line)
+        content.remove_prefix(std::min(content.find('\n'), content.size() - 1) + 1);
+      all += fmt::format("{}: error: {}\n  {}\n\n", where, text.substr(colon + 2), content.substr(0, content.find('\n')));
+    } else if (text.starts_with("__nv_name_map(") && colon != text.npos) {
+      std::string kernel, mark;  // "  #pragma nv_mangled_name k<int>", and a line with a caret
+      std::getline(lines, kernel);
+      std::getline(lines, mark);
+      kernel.erase(0, std::min(kernel.find("nv_mangled_name ") + 16, kernel.size()));
+      if (told.insert(kernel).second)
+        all += fmt::format("{}: {}, in '{}' of CompileOptions::kernels\n\n", options.name, text.substr(colon + 2), kernel);
+    } else if (told.empty() || !(text.empty() || text.find(" detected in the compilation of") != text.npos ||
+                                 text.ends_with("aborted due to errors"))) {
+      all += text + '\n';
+    }
+  }
+  return all.substr(0, all.find_last_not_of('\n') + 1);
+}
+
 // `target`: "sm_90" for machine code, "compute_90" for PTX.
 gpu::CompiledProgram compile_for(const Nvrtc& nvrtc, const std::string& target, std::string_view source,
                                  const CompileOptions& options, const gpu::Subject& subject, std::string& log) {
@@ -147,8 +214,27 @@ gpu::CompiledProgram compile_for(const Nvrtc& nvrtc, const std::string& target, 
     check(is_code ? nvrtc.GetCUBIN(program, bytes) : nvrtc.GetPTX(program, bytes), is_code ? "GetCUBIN" : "GetPTX");
     return image;
   };
-  return gpu::compile_program<nvrtcProgram>(nvrtc, "nvrtc", nvrtc.description, subject, source, options,
-                                            option_list(nvrtc, options, target), target, log, take_image);
+  const auto explain = [&](nvrtcProgram program, const std::string& text) {
+    std::size_t size = 0;
+    std::string ptx;
+    if (nvrtc.GetPTXSize(program, &size) == NVRTC_SUCCESS && size != 0) {
+      ptx.resize(size);
+      if (nvrtc.GetPTX(program, ptx.data()) != NVRTC_SUCCESS) ptx.clear();
+    }
+    return readable(text, ptx, source, options);
+  };
+  std::vector<std::string> arguments = option_list(nvrtc, options, target);
+  const auto compile = [&] {
+    return gpu::compile_program<nvrtcProgram>(nvrtc, "nvrtc", nvrtc.description, subject, source, options, arguments, target,
+                                              log, take_image, explain);
+  };
+  try {
+    return compile();
+  } catch (const Error&) {
+    if (log.find(ptx_message) == log.npos) throw;
+    arguments.emplace_back("--generate-line-info");
+    return compile();
+  }
 }
 
 }  // namespace

@@ -55,12 +55,12 @@ struct Subject {
 
 /// Compiles one program with the functions of NVRTC or HIPRTC, which have the same signatures. `Functions` has them under
 /// their names without `prefix`. `target`: the architecture, for error messages. `take_image(program, check)` returns the
-/// image.
-template <class Handle, class Functions, class TakeImage>
+/// image. `explain(program, log)` returns the log for the error of a source that does not compile.
+template <class Handle, class Functions, class TakeImage, class Explain>
 CompiledProgram compile_program(const Functions& rtc, const std::string& prefix, const std::string& description,
                                 const Subject& subject, std::string_view source, const CompileOptions& options,
                                 std::span<const std::string> arguments, const std::string& target, std::string& log,
-                                TakeImage&& take_image) {
+                                TakeImage&& take_image, Explain&& explain) {
   const CompilerCalls calls(subject.operation, subject.object);
   struct Owner {
     const Functions& rtc;
@@ -93,6 +93,7 @@ CompiledProgram compile_program(const Functions& rtc, const std::string& prefix,
     log.resize(log.find_last_not_of(std::string_view("\0\n", 2)) + 1);
   }
   if (result != success) {
+    log = explain(program.handle, std::move(log));
     fail("'" + options.name + "' does not compile for " + target + " with " + description + " (" +
          rtc.GetErrorString(result) + ")" + (log.empty() ? "" : ":\n" + log));
   }

@@ -203,7 +203,8 @@ gpu::CompiledProgram Compiler::compile(const std::string& architecture, std::str
     return image;
   };
   return gpu::compile_program<hiprtcProgram>(*functions_, "hiprtc", description_, {operation, std::string(object)}, source,
-                                             options, option_list(options, architecture), architecture, log, take_image);
+                                             options, option_list(options, architecture), architecture, log, take_image,
+                                             [](hiprtcProgram, std::string text) { return text; });
 }
 
 gpu::CompiledProgram Compiler::compile_cached(const std::string& architecture, std::string_view source,

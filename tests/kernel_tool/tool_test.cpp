@@ -215,6 +215,21 @@ TEST_CASE("tool: machine code and PTX for NVIDIA, without a GPU") {
   CHECK(project.make_image("cuda 90").complains("'90' is not an architecture of NVIDIA"));
   project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
   CHECK(project.make_image("cuda sm_90").complains(project.header.string() + ":2:14: error: "));
+  const auto told = [](const Outcome& outcome, const std::string& text) {
+    CAPTURE(outcome.errors);
+    CHECK(outcome.complains(text));
+    const std::size_t first = outcome.errors.find(": error: ");  // the last one says that the source does not compile
+    CHECK(outcome.errors.find(": error: ", first + 1) == outcome.errors.rfind(": error: "));
+  };
+  project.files.write("n.cuh",
+                      "__device__ int f() {\n  int lane;\n  asm(\"mov.u32 %0, %%lane;\" : \"=r\"(lane));\n"
+                      "  return lane;\n}\n#define N f()\n");
+  told(project.make_image("cuda sm_90"), project.header.string() +
+                                             ":3: error: Arguments mismatch for instruction 'mov'\n"
+                                             "    asm(\"mov.u32 %0, %%lane;\" : \"=r\"(lane));\n");
+  project.files.write("n.cuh", "#define N 7\n");
+  told(project.make_image("cuda sm_90", {"--kernel=q<int>"}),
+       project.source.string() + ": error: identifier \"q\" is undefined, in 'q<int>' of CompileOptions::kernels\n");
 }
 #endif
 
