@@ -120,7 +120,13 @@ struct weir_block {
   TempStorage& weir_memory;
   int weir_thread;
   WEIR_CUB explicit weir_block(TempStorage& __memory)
-      : weir_memory(__memory), weir_thread((int)((threadIdx.z * weir_y + threadIdx.y) * weir_x + threadIdx.x)) {}
+      : weir_memory(__memory), weir_thread((int)((threadIdx.z * weir_y + threadIdx.y) * weir_x + threadIdx.x)) {
+#ifdef __WEIR_HOST__
+    // Some threads' values would be beyond this memory.
+    if (((blockDim.z - 1) * weir_y + blockDim.y - 1) * weir_x + blockDim.x > weir_threads)
+      __assert_fail("the block has the dimensions of its cub::BlockReduce or cub::BlockScan", __FILE__, __LINE__, "");
+#endif
+  }
   WEIR_CUB weir_block() : weir_block(weir_private()) {}
   WEIR_CUB static TempStorage& weir_private() {
     __shared__ TempStorage weir_own_memory;

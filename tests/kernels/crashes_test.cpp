@@ -89,6 +89,24 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   CHECK(std::accumulate(out.data(), out.data() + 16, 0) == 16);
 }
 
+TEST_CASE("a block with threads beyond the dimensions of its cub::BlockScan is an error of the stream") {
+  const auto kernel = compile(R"(#include <cub/cub.cuh>
+extern "C" __global__ void scan(int* out) {
+  __shared__ cub::BlockScan<int, 256>::TempStorage memory;
+  const int t = threadIdx.y * blockDim.x + threadIdx.x;
+  cub::BlockScan<int, 256>(memory).InclusiveSum(t, out[t]);
+})")->untyped_kernel("scan");
+  const auto out = upload(std::vector<int>(1024));
+  for (const Dim3 block : {Dim3{16, 16}, Dim3{64, 4}, Dim3{257}}) {
+    const Error error = launch_error(kernel, {.grid = {1}, .block = block}, out);
+    CAPTURE(error.what());
+    CHECK(error.errc() == Errc::device_fault);
+    CHECK(has(error.what(), "'the block has the dimensions of its cub::BlockReduce or cub::BlockScan' of "));
+  }
+  launch(kernel, {.grid = {1}, .block = {256}}, out);
+  CHECK(out.data()[255] == 255 * 256 / 2);
+}
+
 TEST_CASE("faults on all workers at once are one error, and the next launch works") {
   const auto out = upload(std::vector<int>(64 * 8));
   const StreamPtr stream = host().create_stream();
