@@ -228,6 +228,21 @@ TEST_CASE("shared variables that are too large together are refused on fibers, i
   CHECK_NOTHROW(host().compile(kernel(rest + 4) + "__global__ void l() {}"));
 }
 
+TEST_CASE("shared variables that are too large together are refused on fibers, if one of several kernels declares them") {
+  const auto kernels = [](const std::string& name, std::size_t bytes) {
+    return fmt::format(
+        "__global__ void {}(int* x) {{ __shared__ int s[30000], t[{}]; "
+        "s[*x] = t[x[1]] = *x; __syncthreads(); *x = s[7] + t[7]; }}",
+        name, bytes / 4);
+  };
+  const Variable tier("WEIR_HOST_TIER", "fibers");
+  const std::size_t rest = host().properties().shared_memory_per_block_optin - 120000;
+  CHECK_NOTHROW(host().compile(kernels("k", rest) + kernels("l", rest)));
+  const Error error = compile_error((kernels("k", rest) + kernels("l", rest + 4)).c_str());
+  CAPTURE(error.what());
+  CHECK(has(error.what(), "the __shared__ variables of 'l(int*)' have 232452 bytes, but a block has at most 232448"));
+}
+
 TEST_CASE("inline assembly is refused, and the error says whose it is") {
   const Error error =
       compile_error("extern \"C\" __global__ void k(int* x) { asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(*x)); }");

@@ -18,6 +18,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -26,6 +27,7 @@
 #include "backends/host/compile/compiler.hpp"
 #include "backends/host/compile/division.hpp"
 #include "backends/host/compile/elf_image.hpp"
+#include "backends/host/compile/kernel_scan.hpp"
 #include "backends/host/compile/kernel_source.hpp"
 #include "backends/host/compile/load.hpp"
 #include "backends/host/compile/messages.hpp"
@@ -547,11 +549,12 @@ class Compilation {
                     options_.name, what, most_shared_bytes),
         RefusedSource::Reason::wrong);
   }
-  [[noreturn]] void refuse_shared(const ThreadVariable& variable) const {
+  static std::string name_of(const ThreadVariable& variable) {
     const std::unique_ptr<char, decltype(&std::free)> name(
         abi::__cxa_demangle(variable.symbol.c_str(), nullptr, nullptr, nullptr), &std::free);
-    refuse_shared(fmt::format("the __shared__ variable '{}' has {} bytes", name != nullptr ? name.get() : variable.symbol,
-                              variable.size));
+    std::string text = name != nullptr ? name.get() : variable.symbol;
+    if (const std::size_t at = text.find(cpp_kernel_prefix); at != text.npos) text.erase(at, cpp_kernel_prefix.size());
+    return text;
   }
 
   Image link(std::string& log, Tier tier) const {
@@ -562,14 +565,23 @@ class Compilation {
     if (!sanitize_) arguments.emplace_back("-Wl,-z,defs");
     const std::string made = result(object, {});
     std::vector<std::string> dynamic;
+    std::map<std::string, std::uint64_t> of_function;  // bytes of a function's own variables
     std::uint64_t together = 0;
     for (const ThreadVariable& variable : thread_variables(std::as_bytes(std::span(made)))) {
       if (!variable.defined) dynamic.push_back(variable.symbol);
-      if (variable.size > most_shared_bytes) refuse_shared(variable);
+      const std::string name = name_of(variable);
+      if (variable.size > most_shared_bytes)
+        refuse_shared(fmt::format("the __shared__ variable '{}' has {} bytes", name, variable.size));
+      if (variable.symbol.starts_with("_ZZ")) of_function[name.substr(0, name.rfind("::"))] += variable.size;
       // Variables of the prelude are 64 bytes and less.
       if (variable.defined && variable.size > 64) together += variable.size;
     }
-    // The pass adds up the variables of each kernel. Without it, which kernel uses a variable is clear only if there is one.
+    // The pass adds up the variables of each kernel. Without it, which kernel uses another function's variable is clear only
+    // if there is one kernel.
+    for (const auto& [function, bytes] : of_function) {
+      if (tier == Tier::fibers && bytes > most_shared_bytes)
+        refuse_shared(fmt::format("the __shared__ variables of '{}' have {} bytes", function, bytes));
+    }
     if (tier == Tier::fibers && together > most_shared_bytes &&
         read_file(folder_->path() + "/complete.ii").find("weir_entry_2") == std::string::npos)
       refuse_shared(fmt::format("the __shared__ variables of the kernel have {} bytes", together));
