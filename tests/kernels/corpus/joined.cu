@@ -97,8 +97,9 @@ KERNEL(k_strided_shares) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) out[i] += most;
 }
 KERNEL(k_strided_to_top) {
-  const int first = (int)base + threadIdx.x;
-  for (int i = first; i < n; i += width) out[i - (int)base] = 101;
+  for (int i = (int)base + threadIdx.x; i < n; i += width) {
+    if ((unsigned)i - base < 4096u) out[(unsigned)i - base] = 101;
+  }
 }
 KERNEL(k_strided_first_value) {
   int last = 0, other = 1;
