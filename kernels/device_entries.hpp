@@ -29,6 +29,12 @@ WEIR_ENTRY WEIR_PURE unsigned int __weir_nctaid(int axis) noexcept;
 // The thread's number in its block, x fastest, modulo the size of a warp.
 WEIR_ENTRY WEIR_PURE int __weir_lane() noexcept;
 
+// Which memory an address is in. `__constant__` variables are in neither.
+WEIR_ENTRY WEIR_PURE bool __weir_is_shared(const void* p) noexcept;
+WEIR_ENTRY WEIR_PURE bool __weir_is_local(const void* p) noexcept;
+// The begin of the block's shared memory.
+WEIR_ENTRY WEIR_PURE char* __weir_shared() noexcept;
+
 // Waits for all threads of the block that have not ended. The second also returns how many of them pass a predicate that is
 // not 0.
 WEIR_ENTRY WEIR_CONVERGENT void __weir_barrier() noexcept;

@@ -112,6 +112,14 @@ WEIR_ALWAYS_INLINE T reduce(lane_bits mask, unsigned int most, T value, Op op) {
 
 }  // namespace weir_host
 
+WEIR_ALWAYS_INLINE unsigned int __isShared(const void* p) { return __weir_is_shared(p); }
+WEIR_ALWAYS_INLINE unsigned int __isLocal(const void* p) { return __weir_is_local(p); }
+WEIR_ALWAYS_INLINE unsigned int __isGlobal(const void* p) { return !__weir_is_shared(p) && !__weir_is_local(p); }
+WEIR_ALWAYS_INLINE size_t __cvta_generic_to_shared(const void* p) { return (size_t)p - (size_t)__weir_shared(); }
+WEIR_ALWAYS_INLINE void* __cvta_shared_to_generic(size_t x) { return __weir_shared() + x; }
+WEIR_ALWAYS_INLINE size_t __cvta_generic_to_global(const void* p) { return (size_t)p; }
+WEIR_ALWAYS_INLINE void* __cvta_global_to_generic(size_t x) { return (void*)x; }
+
 WEIR_ALWAYS_INLINE void __syncthreads(WEIR_HERE) {
   WEIR_AT("__syncthreads");
   __weir_barrier();

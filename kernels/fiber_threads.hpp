@@ -71,6 +71,18 @@ __attribute__((noinline, unused)) static void meet(wait& w) {
   bottom = from;
 }
 
+// Begin and end of the memory for the module's thread variables, which include the block's shared variables.
+WEIR_THREAD_VARIABLE char* thread_memory[2];
+__attribute__((noinline, unused)) static char* shared_memory() {
+  if (thread_memory[0] == nullptr) services->thread_memory(thread_memory);
+  return thread_memory[0];
+}
+// A thread's own variables are in the frames from its kernel's to that of its last call.
+__attribute__((noinline, unused)) static bool is_local(const void* p) {
+  const size_t last = (size_t)__builtin_frame_address(0);
+  return (size_t)p - last < (size_t)bottom - last;
+}
+
 // `spin` is called where a thread may be polling memory until another thread writes it. Every 256th call lets other threads
 // run: often enough that a thousand spinning threads do not take long, and rarely enough that loops of atomics stay fast.
 WEIR_THREAD_VARIABLE uint32_t spins;
@@ -150,6 +162,12 @@ WEIR_FIBER_ENTRY int WEIR_FIBER(lane)() noexcept {
   return (int)(((WEIR_FIBER(tid)(2) * WEIR_FIBER(ntid)(1) + WEIR_FIBER(tid)(1)) * WEIR_FIBER(ntid)(0) + WEIR_FIBER(tid)(0)) %
                (unsigned int)warpSize);
 }
+WEIR_FIBER_ENTRY char* WEIR_FIBER(shared)() noexcept { return weir_host::shared_memory(); }
+WEIR_FIBER_ENTRY bool WEIR_FIBER(is_shared)(const void* p) noexcept {
+  const size_t begin = (size_t)weir_host::shared_memory();
+  return (size_t)p - begin < (size_t)weir_host::thread_memory[1] - begin;
+}
+WEIR_FIBER_ENTRY bool WEIR_FIBER(is_local)(const void* p) noexcept { return weir_host::is_local(p); }
 WEIR_FIBER_ENTRY void WEIR_FIBER(barrier)() noexcept {
   weir_host::wait w = weir_host::wait_here(weir_host::wait::for_block, 0, nullptr);
   weir_host::meet(w);

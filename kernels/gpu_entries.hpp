@@ -20,6 +20,8 @@ WEIR_ENTRY unsigned int __weir_ctaid(int axis) noexcept { return WEIR_AXIS(ctaid
 WEIR_ENTRY unsigned int __weir_ntid(int axis) noexcept { return WEIR_AXIS(ntid); }
 WEIR_ENTRY unsigned int __weir_nctaid(int axis) noexcept { return WEIR_AXIS(nctaid); }
 WEIR_ENTRY int __weir_lane() noexcept { return (int)__nvvm_read_ptx_sreg_laneid(); }
+WEIR_ENTRY bool __weir_is_shared(const void* p) noexcept { return __nvvm_isspacep_shared(p); }
+WEIR_ENTRY bool __weir_is_local(const void* p) noexcept { return __nvvm_isspacep_local(p); }
 WEIR_ENTRY void __weir_barrier() noexcept { __nvvm_bar_sync(0); }
 WEIR_ENTRY int __weir_barrier_count(int predicate) noexcept { return __nvvm_bar0_popc(predicate); }
 WEIR_ENTRY unsigned long long __weir_active() noexcept {
@@ -49,6 +51,7 @@ WEIR_ENTRY unsigned int __weir_shuffle32(unsigned long long mask, unsigned int v
 inline constexpr std::string_view amd_entries = R"weir(
 #define WEIR_AXIS(name) \
   axis == 0 ? __builtin_amdgcn_##name##_x() : axis == 1 ? __builtin_amdgcn_##name##_y() : __builtin_amdgcn_##name##_z()
+#define WEIR_FLAT(p) (const __attribute__((address_space(0))) void*)p
 extern "C" {
 WEIR_ENTRY unsigned int __weir_tid(int axis) noexcept { return WEIR_AXIS(workitem_id); }
 WEIR_ENTRY unsigned int __weir_ctaid(int axis) noexcept { return WEIR_AXIS(workgroup_id); }
@@ -58,6 +61,8 @@ WEIR_ENTRY int __weir_lane() noexcept {
   const unsigned int low = __builtin_amdgcn_mbcnt_lo(~0u, 0);
   return (int)(warpSize == 64 ? __builtin_amdgcn_mbcnt_hi(~0u, low) : low);
 }
+WEIR_ENTRY bool __weir_is_shared(const void* p) noexcept { return __builtin_amdgcn_is_shared(WEIR_FLAT(p)); }
+WEIR_ENTRY bool __weir_is_local(const void* p) noexcept { return __builtin_amdgcn_is_private(WEIR_FLAT(p)); }
 WEIR_ENTRY void __weir_barrier() noexcept {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
@@ -93,6 +98,7 @@ WEIR_ENTRY unsigned int __weir_shuffle32(unsigned long long, unsigned int value,
 }
 }
 #undef WEIR_AXIS
+#undef WEIR_FLAT
 #define WEIR_CLOCK __builtin_readcyclecounter()
 #define WEIR_FENCE_BLOCK __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup")
 #define WEIR_FENCE_DEVICE __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent")
@@ -114,6 +120,12 @@ WEIR_ENTRY unsigned int __weir_shuffle32(unsigned long long, unsigned int value,
 
 /// Functions for both vendors, which use those above.
 inline constexpr std::string_view gpu_entries = R"weir(
+// The address 0 of shared memory; a constant would become a null pointer, which has another value on AMD's GPUs.
+extern "C" WEIR_ENTRY char* __weir_shared() noexcept {
+  size_t begin = 0;
+  __asm__("" : "+r"(begin));
+  return (char*)(__attribute__((address_space(3))) char*)begin;
+}
 extern "C" WEIR_ENTRY unsigned long long __weir_shuffle64(unsigned long long mask, unsigned long long value,
                                                           int source_lane) noexcept {
   return (unsigned long long)__weir_shuffle32(mask, (unsigned int)(value >> 32), source_lane) << 32 |

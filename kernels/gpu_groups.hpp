@@ -53,6 +53,19 @@ static inline __device__ auto atomicCAS_block(weir_T* __p, weir_C __c, weir_V __
   return atomicCAS(__p, __c, __v);
 }
 #define WEIR_WARP static inline __device__ __attribute__((always_inline, unused))
+#define WEIR_SHARED __attribute__((address_space(3)))
+WEIR_WARP unsigned int __isShared(const void* __p) {
+  return __builtin_amdgcn_is_shared((const __attribute__((address_space(0))) void*)__p);
+}
+WEIR_WARP unsigned int __isLocal(const void* __p) {
+  return __builtin_amdgcn_is_private((const __attribute__((address_space(0))) void*)__p);
+}
+WEIR_WARP unsigned int __isGlobal(const void* __p) { return !__isShared(__p) && !__isLocal(__p); }
+WEIR_WARP size_t __cvta_generic_to_shared(const void* __p) { return (unsigned int)(const WEIR_SHARED char*)__p; }
+WEIR_WARP void* __cvta_shared_to_generic(size_t __x) { return (void*)(WEIR_SHARED char*)(unsigned int)__x; }
+WEIR_WARP size_t __cvta_generic_to_global(const void* __p) { return (size_t)__p; }
+WEIR_WARP void* __cvta_global_to_generic(size_t __x) { return (void*)__x; }
+#undef WEIR_SHARED
 template <class weir_M>
 WEIR_WARP void weir_check_mask() {
 #if defined(__GFX8__) || defined(__GFX9__)

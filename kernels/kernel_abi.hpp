@@ -79,6 +79,9 @@ struct LaunchServices {
   std::uint32_t (*wait)(void* fibers, Wait& wait, std::uint32_t started);
   /// Reports that an `assert` of the calling thread failed. Does not return. The texts must live as long as the module.
   void (*fail_assertion)(const char* condition, const char* file, std::uint32_t line) = nullptr;
+  /// Sets `range` to the begin and the end of the calling thread's memory for its module's thread variables. `range` is one
+  /// of these variables.
+  void (*thread_memory)(char** range) = nullptr;
 };
 
 /// A range of the blocks of a launch.
@@ -131,9 +134,9 @@ struct ModuleRecord {
   const LaunchServices** services;
 };
 
-inline constexpr std::uint32_t module_revision = 9;
+inline constexpr std::uint32_t module_revision = 10;
 /// The symbol of a module's record. It contains the revision, so the revision can be checked before the module is loaded.
-inline constexpr const char* module_symbol = "weir_host_module_9";
+inline constexpr const char* module_symbol = "weir_host_module_10";
 inline constexpr const char* module_symbol_stem = "weir_host_module_";
 /// The symbol of a string with the processor features that the code uses, spelled as in /proc/cpuinfo and separated by
 /// spaces.

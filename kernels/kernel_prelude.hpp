@@ -225,6 +225,7 @@ struct launch_services {
   void (*run_fibers)(const block_range& range, const fiber_kernel& kernel);
   uint32_t (*wait)(void* fibers, struct wait& w, uint32_t started);
   void (*fail_assertion)(const char* condition, const char* file, uint32_t line);
+  void (*thread_memory)(char** range);
 };
 WEIR_DEVICE static const launch_services* services;  // null while the module is being loaded
 struct block_range {
@@ -438,10 +439,10 @@ extern "C" {
 // Begin and end of the section that contains the records' addresses. Absent if the source has no kernel.
 extern WEIR_DEVICE const kernel_record* const __start_weir_kernels[] __attribute__((weak, visibility("hidden")));
 extern WEIR_DEVICE const kernel_record* const __stop_weir_kernels[] __attribute__((weak, visibility("hidden")));
-extern WEIR_DEVICE const module_record weir_host_module_9 __attribute__((visibility("default")));
+extern WEIR_DEVICE const module_record weir_host_module_10 __attribute__((visibility("default")));
 extern WEIR_DEVICE const char weir_host_cpu_features[] __attribute__((visibility("default")));
-WEIR_DEVICE const module_record weir_host_module_9 = {
-    9, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels, &services};
+WEIR_DEVICE const module_record weir_host_module_10 = {
+    10, sizeof(kernel_record), __start_weir_kernels, __stop_weir_kernels, &services};
 // As on a GPU, `printf` returns the number of its arguments.
 WEIR_DEVICE __attribute__((noinline, visibility("hidden"))) int weir_printf(const char* format, ...) {
   if (format == nullptr) return -1;

@@ -394,7 +394,6 @@ WEIR_FUNCTION weir_T __ldcv(const weir_T* address) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   return *address;
 }
-WEIR_FUNCTION size_t __cvta_generic_to_shared(const void* address) { return (size_t)address; }
 #ifndef WEIR_GPU
 WEIR_FUNCTION void __threadfence_block() {
   WEIR_SPIN();

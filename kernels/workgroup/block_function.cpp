@@ -234,6 +234,44 @@ void place_shared_variables(BlockFunction& block, const Variables& shared) {
   }
 }
 
+// Replaces questions about the block's memory. The context and then the shared memory are in one piece of the worker's
+// memory; variables of threads are in the context or on the stack.
+void replace_memory(BlockFunction& block) {
+  llvm::SmallVector<llvm::CallInst*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(*block.function)) {
+    if (called_builtin(&instruction) == Builtin::memory) calls.push_back(cast<llvm::CallInst>(&instruction));
+  }
+  if (calls.empty()) return;
+  llvm::IRBuilder<> builder(block.top->getTerminator());
+  const auto number = [&](llvm::Value* address) { return builder.CreatePtrToInt(address, builder.getInt64Ty()); };
+  llvm::Value* const shared = number(block.parameter(BlockFunction::shared));
+  llvm::Value* const context = number(block.parameter(BlockFunction::context));
+  llvm::Value* const dynamic = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), block.parameter(BlockFunction::range),
+                                                                  offsetof(host::BlockRange, shared_bytes));
+  llvm::Value* const end = builder.CreateAdd(builder.CreateAdd(shared, builder.getInt64(block.static_shared)),
+                                             builder.CreateLoad(builder.getInt64Ty(), dynamic));
+#if LLVM_VERSION_MAJOR >= 18
+  llvm::CallInst* const end_of_stack = builder.CreateIntrinsic(llvm::Intrinsic::stacksave, {builder.getPtrTy()}, {});
+#else
+  llvm::CallInst* const end_of_stack = builder.CreateIntrinsic(llvm::Intrinsic::stacksave, {}, {});
+#endif
+  end_of_stack->setDoesNotAccessMemory();  // otherwise each lane of a warp would call it
+  llvm::Value* const stack = number(end_of_stack);
+  llvm::Value* const frame =
+      number(builder.CreateIntrinsic(llvm::Intrinsic::frameaddress, {builder.getPtrTy()}, {builder.getInt32(0)}));
+  for (llvm::CallInst* call : calls) {
+    builder.SetInsertPoint(call);
+    const auto is_in = [&](llvm::Value* from, llvm::Value* to) {
+      return builder.CreateICmpULT(builder.CreateSub(number(call->getArgOperand(0)), from), builder.CreateSub(to, from));
+    };
+    const llvm::StringRef name = call->getCalledFunction()->getName();
+    call->replaceAllUsesWith(name == "__weir_shared"      ? block.parameter(BlockFunction::shared)
+                             : name == "__weir_is_shared" ? is_in(shared, end)
+                                                          : builder.CreateOr(is_in(context, shared), is_in(stack, frame)));
+    call->eraseFromParent();
+  }
+}
+
 // Replaces barriers that return a count: between two plain barriers, the threads add to a variable of the block.
 void lower_counts(BlockFunction& block) {
   llvm::SmallVector<llvm::CallInst*> calls;
@@ -327,6 +365,7 @@ BlockFunction make_block_function(llvm::Function& kernel) {
     add_alias_scopes(block, shared);
     mark_shared_atomics(block, shared);
     place_shared_variables(block, shared);
+    replace_memory(block);
   } catch (...) {
     block.function->eraseFromParent();
     throw;

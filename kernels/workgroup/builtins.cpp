@@ -36,6 +36,7 @@ Builtin builtin(const llvm::Function& function) {
       .Case("__weir_nctaid", Builtin::grid_size)
       .Case("__weir_barrier", Builtin::block_barrier)
       .Case("__weir_barrier_count", Builtin::block_count)
+      .Cases("__weir_is_shared", "__weir_is_local", "__weir_shared", Builtin::memory)
       .Case("__weir_lane", Builtin::lane)
       .Case("__weir_ballot", Builtin::ballot)
       .Cases("__weir_shuffle32", "__weir_shuffle64", Builtin::shuffle)

@@ -17,6 +17,7 @@ enum class Builtin {
   grid_size,
   block_barrier,  // void __weir_barrier()
   block_count,    // int __weir_barrier_count(int predicate)
+  memory,         // bool __weir_is_shared(const void* p), bool __weir_is_local(const void* p), char* __weir_shared()
   lane,           // int __weir_lane()
   ballot,         // uint64_t __weir_ballot(uint64_t mask, int predicate)
   shuffle,        // uintNN_t __weir_shuffleNN(uint64_t mask, uintNN_t value, int lane)

@@ -181,7 +181,8 @@ TEST_CASE("headers and types that only GPUs have are refused, and the error says
                        "#error no\n#endif\n__global__ void k() {}"));
   }
   CHECK(has(message("__global__ void k(cudaTextureObject_t) {}"), "Weir has no textures"));
-  CHECK(has(message("__global__ void k(int* x) { *x = __isShared(x); }"), "no address shows which memory it is in"));
+  CHECK(
+      has(message("__global__ void k(int* x) { *x = __isConstant(x); }"), "no address shows that it is in constant memory"));
   CHECK_FALSE(has(message("#include <nothing.h>\n__global__ void k() {}"), "Weir has no"));
 }
 

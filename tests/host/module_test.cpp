@@ -101,7 +101,7 @@ TEST_CASE("names that are not there are answered with those that are") {
   const std::string kernels = answer([&] { (void)module->untyped_kernel("counter"); });
   CHECK(has(kernels, "'counter'"));
   CHECK(has(kernels, "count, weigh"));
-  for (const char* name : {"count", "hidden", "stdout", "weir_host_module_9", "_ZN5inner6nested", ""}) {
+  for (const char* name : {"count", "hidden", "stdout", "weir_host_module_10", "_ZN5inner6nested", ""}) {
     CAPTURE(name);
     const std::string variables = answer([&] { (void)module->global(name); });
     CHECK(has(variables, "weights"));
@@ -273,7 +273,7 @@ TEST_CASE("an image of another revision or for another processor is refused befo
     return std::vector<std::byte>(begin, begin + bytes.size());
   };
   CHECK(has(load_error(build("extern \"C\" { int weir_host_module_999; }")), "another release of Weir"));
-  CHECK(has(load_error(build("extern \"C\" { int weir_host_module_9; extern const char weir_host_cpu_features[]; "
+  CHECK(has(load_error(build("extern \"C\" { int weir_host_module_10; extern const char weir_host_cpu_features[]; "
                              "const char weir_host_cpu_features[] = \" no_such_feature sse9\"; }")),
             "a processor with no_such_feature sse9, which this processor lacks"));
 }

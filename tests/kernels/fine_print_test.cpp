@@ -133,6 +133,15 @@ TEST_CASE("several pointers to arrays in one declaration") {
   for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == t % 32 * 100 + 33);
 }
 
+TEST_CASE("which memory an address is in, and numbers for addresses in shared and global memory") {
+  for (const char* const kernel : {"memory_of_block", "memory_of_warps"}) {
+    const auto out = upload(std::vector<int>(64));
+    const LaunchConfig shape{.grid = {1}, .block = {64}, .shared_memory_bytes = 64 * sizeof(int)};
+    launch(corpus("fine_print")->untyped_kernel(kernel), shape, out);
+    CHECK(download(out) == std::vector<int>(64, 0221144));
+  }
+}
+
 TEST_SUITE_END();
 
 }  // namespace

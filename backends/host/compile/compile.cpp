@@ -74,9 +74,10 @@ std::string_view advice_for(std::string_view output) {
        "Weir has no <thrust/...> and <cuda/...>: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
       {{"'cudaTextureObject_t'", "'cudaSurfaceObject_t'"},
        "Weir has no textures and surfaces on the CPU: put code that needs them between #ifndef __WEIR_HOST__ and #endif"},
-      {{"'__isShared'", "'__isGlobal'", "'__isConstant'", "'__isLocal'", "'__isGridConstant'", "'__cvta_generic_to_",
-        "'__cvta_shared_to_", "'__cvta_global_to_", "'__cvta_local_to_", "'__cvta_constant_to_"},
-       "on the CPU no address shows which memory it is in: put code that asks for it between #ifndef __WEIR_HOST__ "
+      {{"'__isConstant'", "'__isGridConstant'", "'__cvta_generic_to_constant'", "'__cvta_generic_to_local'",
+        "'__cvta_generic_to_grid_constant'", "'__cvta_constant_to_", "'__cvta_local_to_", "'__cvta_grid_constant_to_"},
+       "on the CPU no address shows that it is in constant memory, and local memory has no addresses of its own: put code "
+       "that asks for them between #ifndef __WEIR_HOST__ "
        "and #endif"}};
   for (const Advice& advice : all) {
     for (const std::string_view sign : advice.signs) {

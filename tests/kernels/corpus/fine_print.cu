@@ -215,3 +215,30 @@ extern "C" __global__ void rows_of_rows(int* out) {
   }
   out[threadIdx.x] = sum;
 }
+
+// Which memory an address is in: 1 for shared, 2 for local, 4 for global.
+__device__ int in_global;
+__device__ __noinline__ int memory_of(const void* p) { return __isShared(p) + 2 * __isLocal(p) + 4 * __isGlobal(p); }
+template <class Meet>
+__device__ int memory_places(int* out, Meet meet) {
+  __shared__ int fixed[64];
+  extern __shared__ int dynamic[];
+  const int t = threadIdx.x;
+  int own[2] = {t, 1}, kept[2] = {2 * t, 3};
+  fixed[t] = dynamic[t] = t;
+  const int before = memory_of(&own[t & 1]);
+  meet();
+  *(int*)__cvta_shared_to_generic((unsigned)__cvta_generic_to_shared(&fixed[t ^ 1])) += 1000;
+  *(int*)__cvta_global_to_generic(__cvta_generic_to_global(&out[t])) = kept[t & 1];
+  meet();
+  if (out[t] != kept[t & 1] || fixed[t] != t + 1000) return -1;
+  const int own_memory = before * 8 + memory_of(&kept[t & 1]), shared = memory_of(&fixed[t]) * 8 + memory_of(&dynamic[t]);
+  return own_memory * 4096 + shared * 64 + memory_of(out) * 8 + memory_of(&in_global);
+}
+extern "C" __global__ void memory_of_block(int* out) {
+  out[threadIdx.x] = memory_places(out, [] { __syncthreads(); });
+}
+extern "C" __global__ void memory_of_warps(int* out) {
+  const int places = memory_places(out, [] { __syncwarp(); });
+  out[threadIdx.x] = __shfl_xor_sync(EVERYBODY, places, 1);
+}
