@@ -31,9 +31,11 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     rank.check();
     const CaptureState capture = step[0].capture;
     collectives::StreamsOfStep streams(step);
+    const std::uint64_t last = step.back().number;
     rank.steps_.enqueue(streams.first(), capture, [engine = rank.engine_, step = std::move(step)](collectives::StepEnd end) {
       engine->begin(step, end);
     });
+    rank.flight_recorder()->accept(last);
     streams.go_on();
   }
 }

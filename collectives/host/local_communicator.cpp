@@ -76,9 +76,11 @@ class LocalCommunicator final : public CommunicatorImpl {
     const CaptureState capture = calls[0].capture;
     if (membership_->group->has_failed()) check();
     StreamsOfStep streams(calls);
+    const std::uint64_t last = calls.back().number;
     steps_.enqueue(streams.first(), capture, [membership = membership_, calls = std::move(calls)](StepEnd end) {
       membership->group->arrive(membership->rank, calls, end);
     });
+    flight_recorder()->accept(last);
     streams.go_on();
   }
 

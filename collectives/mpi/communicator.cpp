@@ -103,9 +103,11 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
       call.receive = used.back().memory->data();
     }
   }
+  const std::uint64_t last = calls.back().number;
   steps_.enqueue(stream, capture, [shared = shared_, calls = std::move(calls)](collectives::StepEnd end) {
     Progress::instance().begin(shared, calls, end);
   });
+  flight_recorder()->accept(last);
   for (const Back& back : backs) stream.copy_bytes(back.to, back.from, back.bytes);
   for (Staged& staged : used) {
     stream.record(*staged.used);

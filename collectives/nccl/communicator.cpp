@@ -220,6 +220,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     }
   }
   if (result != success) of(*refused).throw_result(result, to_string(refused->kind), refused->number);
+  for (const CollectiveCall& call : calls) of(call).flight_recorder()->accept(call.number);
   for (const CollectiveCall& call : calls) {
     if (of(call).timeout_.count() != 0 && !call.capture) of(call).watch_call(*call.stream, call.number);
   }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/unit/subprocess.hpp"
+#include "weir/plugin/flight_recorder.hpp"
 #include "weir/weir.hpp"
 
 // The record of a communicator's last operations.
@@ -37,4 +38,21 @@ TEST_CASE("flight: a record has the last operations in their states, also while 
   CHECK(last.find("\"call\": 978,") == std::string::npos);
   CHECK(last.find("\"call\": 979,") != std::string::npos);
   CHECK(last.find("\"call\": 2002, \"match\": 2001, \"kind\": \"barrier\", \"state\": \"done\"") != std::string::npos);
+}
+
+TEST_CASE("flight: a call that the library has taken counts, although a later one of its batch is refused") {
+  using namespace weir;
+  FlightRecorder recorder(2);
+  CollectiveCall first, second, third;
+  recorder.add(first);
+  recorder.add(second);
+  recorder.accept(first.number);
+  recorder.refuse(second);
+  recorder.refuse(first);
+  recorder.add(third);
+  CHECK(third.match == 2);
+  const std::vector<FlightRecorder::Entry> entries = recorder.entries();
+  REQUIRE(entries.size() == 3);
+  CHECK_FALSE(entries[0].is_refused);
+  CHECK(entries[1].is_refused);
 }

@@ -50,8 +50,12 @@ class FlightRecorder {
     slot.done.store(0, std::memory_order_relaxed);
     slot.number.store(number, std::memory_order_release);
   }
-  /// Records that the library has refused a call, which then does not count. Call it for the last calls, the last one first.
+  /// Records that the library has taken this call and those before it, so that they count whatever happens afterwards.
+  void accept(std::uint64_t number) noexcept { accepted_ = std::max(accepted_, number); }
+  /// Records that the library has refused a call, which then does not count, unless it was accepted. Call it for the last
+  /// calls, the last one first.
   void refuse(const CollectiveCall& call) noexcept {
+    if (call.number <= accepted_) return;
     if (Slot* const slot = find(call.number)) slot->what.fetch_or(refused, std::memory_order_relaxed);
     if (!call.capture) --counter_of(call);
   }
@@ -137,7 +141,7 @@ class FlightRecorder {
   const std::uint64_t ticks_made_ = ticks();
   const std::chrono::system_clock::duration made_ = std::chrono::system_clock::now().time_since_epoch();
   bool sees_ends_ = false, sees_starts_ = false;
-  std::uint64_t calls_ = 0, collectives_ = 0;
+  std::uint64_t calls_ = 0, accepted_ = 0, collectives_ = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> messages_;  // sent to each rank, and received from it
   std::array<Slot, capacity> slots_;
 };
