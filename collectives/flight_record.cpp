@@ -7,13 +7,13 @@
 
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdio>
 #include <exception>
 #include <system_error>
 
 #include "collectives/operation.hpp"
 #include "core/base/file_descriptor.hpp"
+#include "core/base/host_name.hpp"
 #include "weir/plugin/support.hpp"
 
 namespace weir::collectives {
@@ -29,12 +29,6 @@ std::string quoted(std::string_view text) {
       result += c;
   }
   return result + '"';
-}
-
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = "unknown";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
 }
 
 std::string seconds(std::chrono::nanoseconds time) {
@@ -53,7 +47,8 @@ std::string flight_text(const FlightHeader& header, const FlightRecorder& record
       "{{\"weir_flight_record\": 1, \"communicator\": {}, \"rank\": {}, \"ranks\": {},\n \"library\": {}, \"device\": {}, "
       "\"host\": {}, \"process\": {}, \"written\": {},\n \"failure\": {},\n \"operations\": [",
       quoted(header.communicator), header.rank, header.ranks, quoted(header.library), quoted(header.device),
-      quoted(host_name()), ::getpid(), seconds(std::chrono::system_clock::now().time_since_epoch()), quoted(header.failure));
+      quoted(detail::host_name()), ::getpid(), seconds(std::chrono::system_clock::now().time_since_epoch()),
+      quoted(header.failure));
   const char* separator = "\n  ";
   for (const FlightRecorder::Entry& entry : recorder.entries()) {
     const CollectiveCall& call = entry.call;
@@ -81,7 +76,7 @@ std::string flight_text(const FlightHeader& header, const FlightRecorder& record
 void write_flight_record(const FlightHeader& header, const FlightRecorder& recorder) noexcept try {
   if (!flight_folder()) return;
   const std::string text = flight_text(header, recorder);
-  std::string name = fmt::format("{}.rank{}.{}.{}", header.communicator, header.rank, host_name(), ::getpid());
+  std::string name = fmt::format("{}.rank{}.{}.{}", header.communicator, header.rank, detail::host_name(), ::getpid());
   for (char& c : name) {
     if (c == '/' || c == ' ') c = '-';
   }
@@ -89,14 +84,7 @@ void write_flight_record(const FlightHeader& header, const FlightRecorder& recor
   bool is_written = false;
   {
     const detail::FileDescriptor out(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    std::size_t done = 0;
-    while (out && done < text.size()) {
-      const ssize_t wrote = ::write(out.number(), text.data() + done, text.size() - done);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote <= 0) break;
-      done += static_cast<std::size_t>(wrote);
-    }
-    is_written = done == text.size();
+    is_written = out && out.write(text.data(), text.size());
   }
   if (is_written && ::rename(partial.c_str(), file.c_str()) == 0) {
     support::log(support::LogLevel::info, "the flight record is in " + file);

@@ -16,6 +16,7 @@
 
 #include "collectives/store/asio.hpp"
 #include "collectives/store/wire.hpp"
+#include "core/base/host_name.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -101,11 +102,7 @@ std::string list(const std::vector<int>& members) {
 
 }  // namespace
 
-std::string own_name() {
-  char host[256] = {};
-  ::gethostname(host, sizeof(host) - 1);
-  return fmt::format("host {}, pid {}", host, ::getpid());
-}
+std::string own_name() { return fmt::format("host {}, pid {}", detail::host_name(), ::getpid()); }
 
 // All members but the atomic ones are used only by the thread.
 struct Server::State {
@@ -186,7 +183,7 @@ void Server::State::accept() {
 void Server::State::welcome(const SessionPtr& s) {
   s->limit.expires_after(stranger_time);
   s->limit.async_wait([this, s](const std::error_code& stopped) {
-    if (!stopped) over(s, {});
+    if (!stopped && s->rank < 0) over(s, {});  // it may have become a rank since the timer ran out
   });
   asio::async_write(s->socket, asio::buffer(&greeting, sizeof(greeting)),
                     [this, s](const std::error_code& error, std::size_t) {
