@@ -91,7 +91,9 @@ TEST_CASE("flight: a file that is no record is refused") {
   const weir::test::TemporaryFolder folder;
   const std::string file = folder.path() + "/a.json";
   for (const char* const text :
-       {"", "{}", "[1]", R"({"weir_flight_record": 2})", R"({"weir_flight_record": 1, "rank": "x"})"}) {
+       {"", "{}", "[1]", R"({"weir_flight_record": 2})", R"({"weir_flight_record": 1, "rank": "x"})",
+        R"({"weir_flight_record": 1, "communicator": "c", "rank": 0, "ranks": 2147483647, "host": "h", "process": 1,
+            "written": 0, "failure": "", "operations": []})"}) {
     std::ofstream(file) << text;
     const Outcome o = compare({file});
     CHECK(o.status == 2);

@@ -76,7 +76,11 @@ void read(const std::string& file, std::map<std::string, Flights>& all) {
       if (operation.state != "enqueued") sees_ends = true;
       if (is_open && (!flight.open || !sees_ends)) flight.open = operation;
     }
-    all[record.at("communicator").get<std::string>()].insert_or_assign(record.at("rank").get<int>(), std::move(flight));
+    const int rank = record.at("rank");
+    constexpr int most_ranks = 1'000'000;
+    if (rank < 0 || rank >= flight.ranks || flight.ranks > most_ranks)
+      throw_error(fmt::format("is damaged: it is of rank {} of {} ranks, of at most {}", rank, flight.ranks, most_ranks));
+    all[record.at("communicator").get<std::string>()].insert_or_assign(rank, std::move(flight));
   } catch (const Json::exception& error) {
     throw_error(fmt::format("is damaged: {}", error.what()));
   }
