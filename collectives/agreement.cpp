@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -65,7 +67,9 @@ std::string difference(const Entry& mine, int rank, const std::vector<Line>& oth
   if (found != others.end())
     return found->content == content_of(mine.call) ? "" : "has called another operation: " + found->description;
   const auto is_later = [&](const Line& line) {
-    return line.key.find('>') == std::string::npos && std::stoull(line.key) > mine.call.match;
+    std::uint64_t number = 0;  // stays 0 for a message, "0>1:2", and for text that is damaged
+    const char* const end = line.key.data() + line.key.size();
+    return std::from_chars(line.key.data(), end, number).ptr == end && number > mine.call.match;
   };
   if (!is_paired(mine.call) && std::any_of(others.begin(), others.end(), is_later)) return "";  // it has forgotten it since
   if (others.empty()) return "has not called it: it has called none";
@@ -73,6 +77,26 @@ std::string difference(const Entry& mine, int rank, const std::vector<Line>& oth
 }
 
 }  // namespace
+
+std::optional<std::string> await_value(Peers& peers, int rank, std::string_view key, Clock::time_point deadline,
+                                       const std::function<bool()>& has_failed, std::string& obstacle) {
+  using std::chrono::milliseconds;
+  for (int refusals = 0;;) {
+    const auto until = std::min(deadline, Clock::now() + milliseconds(200));
+    std::optional<std::string> value = peers.value_of(rank, key, until);
+    if (value || has_failed()) return value;
+    obstacle = peers.lost();
+    if (obstacle.empty() && peers.is_dead(rank)) obstacle = fmt::format("{} has ended", peers.name_of(rank));
+    if (!obstacle.empty() || Clock::now() >= deadline) return std::nullopt;
+    if (Clock::now() >= until) continue;
+    // The rank is gone. If it has died, that is reported soon.
+    if (++refusals == 100) {
+      obstacle = fmt::format("{} has left", peers.name_of(rank));
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+}
 
 void publish_operations(Peers& peers, const FlightRecorder& recorder, int rank) {
   std::vector<Entry> entries = recorder.entries();
@@ -104,6 +128,8 @@ std::string absent_ranks(Peers& peers, const FlightRecorder& recorder, int rank,
                                               : "does not answer";
     if (!text.empty()) found.push_back(peers.name_of(other) + " " + text);
   }
+  // Nobody has been asked.
+  if (!peers.lost().empty()) return names_operation ? fmt::format("this rank waits in {}", describe(*open)) : "";
   if (found.empty())
     return names_operation ? "" : is_paired(open->call) ? "its peer has called it" : "all ranks have called it";
   std::string text = names_operation ? fmt::format("this rank waits in {}; ", describe(*open)) : "";
@@ -124,17 +150,13 @@ std::string OperationCheck::compare(const CollectiveCall& call, std::chrono::mil
   std::string first;  // what rank 0 calls
   for (int rank = 0; rank < ranks_; ++rank) {
     if (is_paired(call) && rank != call.peer) continue;
-    std::optional<std::string> value;
-    if (rank == rank_) value = content_of(call);
-    while (!value) {
-      value = peers_->value_of(rank, key, std::min(limit, Clock::now() + std::chrono::milliseconds(200)));
-      if (value) break;
-      if (has_failed()) return "";
-      if (peers_->is_dead(rank)) return fmt::format("{} has ended", peers_->name_of(rank));
-      if (Clock::now() >= limit)
-        return fmt::format("{} has not called number {}, {}, within {} ms", peers_->name_of(rank), call.match,
-                           describe(call), timeout.count());
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the store may be gone, which is reported soon
+    std::string obstacle;
+    const std::optional<std::string> value =
+        rank == rank_ ? content_of(call) : await_value(*peers_, rank, key, limit, has_failed, obstacle);
+    if (!value) {
+      if (has_failed() || !obstacle.empty()) return obstacle;
+      return fmt::format("{} has not called number {}, {}, within {} ms", peers_->name_of(rank), call.match, describe(call),
+                         timeout.count());
     }
     if (is_paired(call)) {
       if (*value == content_of(call)) continue;

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/peers.hpp"
@@ -13,6 +15,11 @@
 
 /// Compares the operations of a communicator's ranks, which exchange them through `Peers`.
 namespace weir::collectives {
+
+/// Waits until `deadline`, or `has_failed`, for what a rank publishes under `key`. If nothing can come any more, returns
+/// nullopt before, and sets `obstacle` to a sentence, such as that the rank has left.
+std::optional<std::string> await_value(Peers& peers, int rank, std::string_view key, Peers::Clock::time_point deadline,
+                                       const std::function<bool()>& has_failed, std::string& obstacle);
 
 /// Publishes the last operations of this rank, for `absent_ranks` on the other ranks. Called when the communicator has
 /// failed.

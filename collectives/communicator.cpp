@@ -467,6 +467,9 @@ std::string CommunicatorImpl::absent_ranks() {
     absent_ranks_ = collectives::absent_ranks(*others, *recorder_, rank(), size(),
                                               collectives::Peers::Clock::now() + most, !is_late_);
     if (!absent_ranks_->empty()) absent_ranks_->insert(0, "; ");
+    const std::lock_guard failure(failure_mutex_);
+    if (const std::string lost = others->lost(); failure_.find(lost) == std::string::npos)
+      absent_ranks_->insert(0, "; " + lost);
   }
   return *absent_ranks_;
 }

@@ -37,9 +37,13 @@ class Peers {
   virtual std::string name_of(int rank) = 0;
   /// Whether the rank has been reported dead. Ranks may hear of a death at different times.
   virtual bool is_dead(int) { return false; }
+  /// Why this rank reaches no other any more: "rank 0 (…), which keeps the store, died". "" while it does.
+  virtual std::string lost() { return ""; }
   /// Makes the peers of a subgroup, for `split` and `rebuild`. `members`: ranks of this group, in their new order; this rank
   /// is one of them. `name`: the same on all members, and new among all groups of the job. Does not wait for them.
   virtual std::shared_ptr<Peers> group(std::span<const int> members, std::string_view name) = 0;
+  /// Whether `meet` is there: not for the ranks of one process.
+  virtual bool can_meet() const noexcept { return true; }
   /// Waits until all of `members`, ranks of this group, have called this with the same list, and returns the epoch of their
   /// meeting, a number that no other meeting has. If a member is dead, or has not come by the deadline of the first that
   /// came, or has come with another list of the same ranks, all members that have come throw `communicator_failed` with the

@@ -63,6 +63,7 @@ class ProcessPeers final : public Peers {
     if (!board) board = std::make_shared<Board>(std::move(names));
     return std::make_shared<ProcessPeers>(board, mine);
   }
+  bool can_meet() const noexcept override { return false; }
   std::uint64_t meet(std::span<const int>, Clock::time_point) override {
     throw Error(Errc::unsupported, "Communicator::rebuild", board_->names[rank_],
                 "the ranks of one process do not meet again; make new communicators with from_devices");

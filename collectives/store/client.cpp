@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 #include <utility>
 
 #include "collectives/store/asio.hpp"
 #include "collectives/store/wire.hpp"
 #include "weir/error.hpp"
-#include "weir/plugin/support.hpp"
 
 namespace weir::store {
 
@@ -63,7 +63,7 @@ std::shared_ptr<Client> Client::connect(const Admission& admission, const std::v
       }
       asio::async_connect(socket->tcp, endpoints, [&](const std::error_code& e, const Tcp::endpoint&) { error = e; });
       if (!socket->run(until, error)) {
-        note(error ? error.message() : "it does not answer");
+        note(error != asio::error::operation_aborted ? error.message() : "it does not answer");
         continue;
       }
       keep_alive(socket->tcp);
@@ -217,7 +217,7 @@ void Client::lose(const std::string& why) {
   if (!has_ended_ && lost_.empty()) lost_ = fmt::format("rank 0 ({}), which keeps the store, {}", names_[0], why);
   if (lost_.empty()) has_ended_ = true;
   for (auto& [number, answer] : requests_) {
-    if (!answer) answer = Answer{false, lost_.empty() ? "rank 0, which keeps the store, has left" : lost_};
+    if (!answer) answer = Answer{false, lost_text()};
   }
   arrived_.notify_all();
   notify_watches();
@@ -288,8 +288,7 @@ void Client::report(std::string_view group, std::string_view sentence) {
 std::uint64_t Client::new_request() {
   const std::lock_guard lock(mutex_);
   auto& answer = requests_[++last_request_];
-  if (has_ended_ || !lost_.empty())
-    answer = Answer{false, lost_.empty() ? "rank 0, which keeps the store, has left" : lost_};
+  if (std::string lost = lost_text(); !lost.empty()) answer = Answer{false, std::move(lost)};
   return last_request_;
 }
 
@@ -365,6 +364,15 @@ bool Client::is_dead(int rank) const {
   return dead_.contains(rank);
 }
 
+std::string Client::lost() const {
+  const std::lock_guard lock(mutex_);
+  return lost_text();
+}
+
+std::string Client::lost_text() const {
+  return has_ended_ && lost_.empty() ? "rank 0, which keeps the store, has left" : lost_;
+}
+
 std::string Client::name_of(int rank) {
   const auto text = [&](const std::string& who) { return fmt::format("rank {} ({})", rank, who); };
   {
@@ -404,13 +412,18 @@ class TcpPeers final : public collectives::Peers {
     return who == std::string::npos ? fmt::format("rank {}", rank) : fmt::format("rank {} {}", rank, name.substr(who));
   }
   bool is_dead(int rank) override { return client_->is_dead(in_store(rank)); }
+  std::string lost() override { return client_->lost(); }
   std::shared_ptr<Peers> group(std::span<const int> members, std::string_view name) override {
     return std::make_shared<TcpPeers>(client_, std::string(name), in_store(members));
   }
   std::uint64_t meet(std::span<const int> members, Clock::time_point deadline) override {
     const Client::Answer answer = client_->meet(name_, in_store(members), deadline);
     if (!answer.good) throw Error(Errc::communicator_failed, "Peers::meet", name_, answer.text);
-    return std::stoull(answer.text);
+    std::uint64_t epoch = 0;
+    const char* const end = answer.text.data() + answer.text.size();
+    if (const auto [rest, error] = std::from_chars(answer.text.data(), end, epoch); error != std::errc() || rest != end)
+      throw Error(Errc::communicator_failed, "Peers::meet", name_, "the store's answer is not a number");
+    return epoch;
   }
   void announce(std::string_view cause) noexcept override try {
     client_->report(name_, fmt::format("{} has failed: {}", client_->name_of(client_->rank()), cause));

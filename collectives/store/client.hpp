@@ -69,6 +69,8 @@ class Client : public std::enable_shared_from_this<Client> {
   void report(std::string_view group, std::string_view sentence);
   std::string name_of(int rank);
   bool is_dead(int rank) const;
+  /// Why there is no store any more; "" while there is.
+  std::string lost() const;
   /// Calls the watch at once if the group has failed already.
   void add(const std::shared_ptr<Watch>& watch);
   void remove(const std::shared_ptr<Watch>& watch) noexcept;
@@ -82,6 +84,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void read();
   void handle(std::string_view body);
   void lose(const std::string& why);
+  std::string lost_text() const;
   std::string failure_of(const Watch& watch) const;
   void notify_watches();
   void call_watches();

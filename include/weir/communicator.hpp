@@ -452,7 +452,6 @@ class WEIR_API Communicator : public RefCounted {
   void enqueue(const CollectiveCall& call);
   static void submit(std::span<CollectiveCall> calls);
   static bool is_grouping() noexcept;
-  static void give_peers(std::span<const CommunicatorSplit> ranks, std::span<const CommunicatorPtr> parts);
   CommunicatorImpl& impl() noexcept;
 
   Device* device_;

@@ -220,6 +220,7 @@ TEST_CASE("store: when rank 0 dies, all hear it; when it leaves in order, nobody
     CHECK(contains(sentence, ", which keeps the store, died") != in_order);
     CHECK(peers->value_of(0, "x", Clock::now() + 10s) == std::nullopt);
     CHECK_CONTAINS(meet({peers}, {{0, 1}})[0], "which keeps the store, ");
+    CHECK_CONTAINS(peers->lost(), in_order ? ", which keeps the store, has left" : ", which keeps the store, died");
   }
 }
 

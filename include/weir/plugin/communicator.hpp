@@ -97,6 +97,7 @@ class WEIR_API CommunicatorImpl : public Communicator {
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   /// Names the communicator in its flight record, the same on all its ranks. Before its first operation.
   void set_name(std::string name) { name_ = std::move(name); }
+  const std::string& name() const noexcept { return name_; }
 
  protected:
   /// `library`: the text for `Communicator::library()`. Its first word must be the library's name. Throws
@@ -126,6 +127,7 @@ class WEIR_API CommunicatorImpl : public Communicator {
   std::string absent_ranks();
   collectives::FlightHeader flight_header() const;
   static void compare(std::span<const CollectiveCall> calls);
+  static std::vector<std::vector<int>> members_of_parts(std::span<const CommunicatorSplit> ranks);
 
   const std::chrono::milliseconds timeout_;
   const std::shared_ptr<FlightRecorder> recorder_;
@@ -152,6 +154,8 @@ struct CommunicatorRequest {
   std::span<const int> members = {};     ///< with `mpi`: those of its ranks that take part, in their order; empty: all
   collectives::Peers* peers = nullptr;   ///< the ranks' connections beside the library; null if they have none
   std::chrono::milliseconds timeout{0};  ///< after which a communicator that waits for another rank has failed; 0: never
+  /// With a timeout: when to give up waiting for the other ranks, if that is before the timeout.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 /// A vendor's library of collectives, opened by a plugin `libweir_comm_NAME.so`. Lives until the process ends. Any thread
