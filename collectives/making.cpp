@@ -7,21 +7,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <exception>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <system_error>
 #include <thread>
 
+#include "collectives/from_first.hpp"
 #include "collectives/libraries.hpp"
 #include "collectives/peers.hpp"
 #include "collectives/process_peers.hpp"
 #include "collectives/store/connection.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "core/runtime/thread_state.hpp"
 #include "weir/backend.hpp"
-#include "weir/plugin/support.hpp"
-#include "weir/plugin/communicator.hpp"
 #include "weir/device.hpp"
+#include "weir/plugin/communicator.hpp"
+#include "weir/plugin/support.hpp"
 
 /// Creates communicators: from the devices of one process, or for one rank with an id, a rendezvous file or MPI.
 namespace weir {
@@ -75,6 +77,11 @@ void check_ranks(const char* operation, std::size_t devices, int first, int rank
   }
 }
 
+// A century, so that the end of the time can be calculated.
+std::chrono::milliseconds timeout_of(const CommunicatorOptions& options) {
+  return std::min<std::chrono::milliseconds>(options.timeout, std::chrono::hours(24 * 365 * 100));
+}
+
 std::string system_text(int error) { return std::generic_category().message(error); }
 
 // Writes the file atomically, so that readers never see an incomplete file.
@@ -85,10 +92,8 @@ void write_id(const char* operation, const std::string& path, const Communicator
     ::unlink(partial.c_str());
     throw Error(Errc::invalid_argument, operation, path, fmt::format("{}: {}", what, system_text(error)));
   };
-  const int file = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) throw_error("the file cannot be written");
-  const bool written = ::write(file, id.bytes.data(), id.bytes.size()) == static_cast<ssize_t>(id.bytes.size());
-  if (::close(file) != 0 || !written) throw_error("the file cannot be written");
+  detail::FileDescriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file || !file.write(id.bytes.data(), id.bytes.size()) || !file.close()) throw_error("the file cannot be written");
   // link() fails if the file exists. Then it comes from another run, and its id is no longer valid.
   if (::link(partial.c_str(), path.c_str()) != 0) {
     throw_error(errno == EEXIST
@@ -102,11 +107,8 @@ CommunicatorId read_id(const char* operation, const std::string& path, std::chro
   const auto begin = std::chrono::steady_clock::now();
   CommunicatorId id;
   for (;;) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file >= 0) {
-      const ssize_t size = ::read(file, id.bytes.data(), id.bytes.size());
-      ::close(file);
-      if (size == static_cast<ssize_t>(id.bytes.size())) return id;
+    if (const detail::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); file) {
+      if (file.read(id.bytes.data(), id.bytes.size())) return id;
       throw Error(Errc::invalid_argument, operation, path,
                   "the file does not contain an id; use a different path for each run");
     }
@@ -121,6 +123,12 @@ CommunicatorId read_id(const char* operation, const std::string& path, std::chro
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
+}
+
+// Threads that make communicators at the same time may have counted them in different orders.
+void name_alike(std::span<const CommunicatorPtr> ranks) {
+  const std::string name = static_cast<CommunicatorImpl&>(*ranks[0]).name();
+  for (const CommunicatorPtr& rank : ranks) static_cast<CommunicatorImpl&>(*rank).set_name(name);
 }
 
 }  // namespace
@@ -138,7 +146,8 @@ std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const>
   }
   std::vector<CommunicatorPtr> all =
       open_library(library, operation)
-          .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .timeout = options.timeout});
+          .create({.devices = devices, .ranks = static_cast<int>(devices.size()), .timeout = timeout_of(options)});
+  name_alike(all);
   if (library == "host" || all.size() == 1) return all;  // the host's ranks see each other's calls anyway
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < all.size(); ++rank)
@@ -161,7 +170,7 @@ std::vector<CommunicatorPtr> Communicator::from_id(std::span<Device* const> devi
   check_devices(operation, devices);
   check_ranks(operation, devices.size(), first_rank, ranks);
   return open_library(library_for(operation, *devices[0], options, "host"), operation)
-      .create({.devices = devices, .first_rank = first_rank, .ranks = ranks, .id = &id, .timeout = options.timeout});
+      .create({.devices = devices, .first_rank = first_rank, .ranks = ranks, .id = &id, .timeout = timeout_of(options)});
 }
 
 CommunicatorPtr Communicator::from_id(Device& device, int rank, int ranks, const CommunicatorId& id,
@@ -179,7 +188,7 @@ CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, con
   const std::string name = library_for(operation, device, options, "host");
   CommunicatorLibrary& library = open_library(name, operation);
   if (name == "host" || name == "mpi" || name == "gloo") library.create_id(device);
-  if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, options.timeout), options);
+  if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, timeout_of(options)), options);
   const CommunicatorId id = create_id(device, options);
   write_id(operation, path, id);
   struct Removal {
@@ -208,28 +217,15 @@ CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& co
                  .first_rank = place.rank,
                  .ranks = place.size,
                  .mpi = &communicator,
-                 .timeout = options.timeout})
+                 .timeout = timeout_of(options)})
         .front();
   }
-  // If rank 0 cannot make an id, it sends the error instead, so that the other ranks do not wait.
-  struct Message {
-    CommunicatorId id;
-    bool is_there = false;
-  } message;
-  std::exception_ptr failure;
-  if (place.rank == 0) {
-    try {
-      message = {create_id(device, options), true};
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  }
-  mpi.mpi_broadcast(communicator, std::as_writable_bytes(std::span(&message, 1)));
-  if (failure) std::rethrow_exception(failure);
-  if (!message.is_there) {
+  const auto id = collectives::made_by_first(
+      place.rank, [&] { return create_id(device, options); },
+      [&](auto& message) { mpi.mpi_broadcast(communicator, std::as_writable_bytes(std::span(&message, 1))); });
+  if (!id)
     throw Error(Errc::communicator_failed, operation, device.describe(), "rank 0 could not create an id; see its error");
-  }
-  return from_id(device, place.rank, place.size, message.id, options);
+  return from_id(device, place.rank, place.size, *id, options);
 }
 
 // --- With the store ---------------------------------------------------------------------------------------------------
@@ -240,7 +236,7 @@ using Clock = std::chrono::steady_clock;
 
 // Without a timeout a meeting ends all the same: ranks that were never started would not come.
 Clock::time_point meeting_deadline(const CommunicatorOptions& options) {
-  return Clock::now() + (options.timeout.count() != 0 ? options.timeout : std::chrono::minutes(10));
+  return Clock::now() + (options.timeout.count() != 0 ? timeout_of(options) : std::chrono::minutes(10));
 }
 
 // The position of a rank in a new communicator.
@@ -254,41 +250,34 @@ struct Position {
 // Creates a communicator whose ranks have met.
 CommunicatorPtr create_among(const char* operation, Device& device, const std::string& library_name,
                              const Position& position, const std::shared_ptr<collectives::Peers>& peers,
-                             const CommunicatorOptions& options) {
+                             Clock::time_point deadline, const CommunicatorOptions& options) {
   CommunicatorLibrary& library = open_library(library_name, operation);
-  CommunicatorId id;
-  const bool uses_id = position.mpi == nullptr && library_name != "gloo";
-  if (uses_id) {
-    std::exception_ptr failure;
-    if (position.rank == 0) {
-      try {
-        id = library.create_id(device);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      peers->publish("id", failure ? std::string_view()
-                                   : std::string_view(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()));
-      if (failure) std::rethrow_exception(failure);
-    } else {
-      const auto bytes = peers->value_of(0, "id", meeting_deadline(options));
-      if (!bytes || bytes->size() != id.bytes.size()) {
-        throw Error(Errc::communicator_failed, operation, device.describe(),
-                    fmt::format("{} {}", peers->name_of(0),
-                                bytes ? "could not create an id; see its error" : "has ended, or was too late with the id"));
-      }
-      std::memcpy(id.bytes.data(), bytes->data(), bytes->size());
-    }
+  const auto fail = [&](const char* cause) {
+    throw Error(Errc::communicator_failed, operation, device.describe(), fmt::format("{} {}", peers->name_of(0), cause));
+  };
+  std::optional<CommunicatorId> id;
+  if (position.mpi == nullptr && library_name != "gloo") {
+    id = collectives::made_by_first(
+        position.rank, [&] { return library.create_id(device); },
+        [&](auto& message) {
+          if (position.rank == 0) return peers->publish("id", {reinterpret_cast<const char*>(&message), sizeof(message)});
+          const auto bytes = peers->value_of(0, "id", deadline);
+          if (!bytes || bytes->size() != sizeof(message)) fail("has ended, or was too late with the id");
+          std::memcpy(&message, bytes->data(), sizeof(message));
+        });
+    if (!id) fail("could not create an id; see its error");
   }
   Device* const one = &device;
   CommunicatorPtr made = library
                              .create({.devices = {&one, 1},
                                       .first_rank = position.rank,
                                       .ranks = position.ranks,
-                                      .id = uses_id ? &id : nullptr,
+                                      .id = id ? &*id : nullptr,
                                       .mpi = position.mpi,
                                       .members = position.members,
                                       .peers = peers.get(),
-                                      .timeout = options.timeout})
+                                      .timeout = timeout_of(options),
+                                      .deadline = deadline})
                              .front();
   auto& impl = static_cast<CommunicatorImpl&>(*made);
   impl.set_name(fmt::format("epoch{}", position.epoch));
@@ -297,9 +286,9 @@ CommunicatorPtr create_among(const char* operation, Device& device, const std::s
 }
 
 std::uint64_t meet(const char* operation, collectives::Peers& peers, std::span<const int> members, const std::string& object,
-                   const CommunicatorOptions& options) {
+                   Clock::time_point deadline) {
   try {
-    return peers.meet(members, meeting_deadline(options));
+    return peers.meet(members, deadline);
   } catch (const Error& error) {
     throw Error(error.errc(), operation, object, error.detail());
   }
@@ -371,7 +360,6 @@ CommunicatorPtr Communicator::from_environment(Device& device, const Communicato
                 "the library host works only within one process; use gloo or mpi");
   }
   if (library == "gloo" && options.library.empty()) open_gloo(operation, launch);
-  const Clock::time_point deadline = meeting_deadline(options);
   const MpiCommunicator world;
   store::Broadcast broadcast;
   if (library == "mpi" || !store::has_address(launch)) {
@@ -383,8 +371,10 @@ CommunicatorPtr Communicator::from_environment(Device& device, const Communicato
     CommunicatorLibrary& mpi = open_mpi(operation, launch);
     broadcast = [&](std::span<std::byte> bytes) { mpi.mpi_broadcast(world, bytes); };
   }
+  // MPI's own start has no limit, and may take long on a busy machine.
+  const Clock::time_point deadline = meeting_deadline(options);
   const auto all = store::connect(launch, broadcast, deadline);
-  const std::uint64_t epoch = meet(operation, *all, {}, place_of(launch), options);
+  const std::uint64_t epoch = meet(operation, *all, {}, place_of(launch), deadline);
   std::vector<int> ranks(static_cast<std::size_t>(launch.ranks));
   std::iota(ranks.begin(), ranks.end(), 0);
   return create_among(operation, device, library,
@@ -393,7 +383,7 @@ CommunicatorPtr Communicator::from_environment(Device& device, const Communicato
                        .mpi = library == "mpi" ? &world : nullptr,
                        .members = {},
                        .epoch = epoch},
-                      all->group(ranks, fmt::format("{}", epoch)), options);
+                      all->group(ranks, fmt::format("{}", epoch)), deadline, options);
 }
 
 std::vector<int> Communicator::survivors() const {
@@ -411,7 +401,7 @@ CommunicatorPtr Communicator::rebuild(std::span<const int> members, const Commun
   detail::enter(operation);
   const auto refuse = [&](Errc code, std::string_view cause) { throw Error(code, operation, describe(), cause); };
   const auto all = impl().peers();
-  if (!all) refuse(Errc::unsupported, without_store);
+  if (!all || !all->can_meet()) refuse(Errc::unsupported, without_store);
   const auto own = std::find(members.begin(), members.end(), rank_);
   if (own == members.end())
     refuse(Errc::invalid_argument, fmt::format("the list of members does not contain rank {}", rank_));
@@ -422,9 +412,9 @@ CommunicatorPtr Communicator::rebuild(std::span<const int> members, const Commun
       refuse(Errc::invalid_argument, fmt::format("rank {} is in the list of members twice", members[i]));
   }
   const std::string library = library_.substr(0, library_.find(' '));
-  if (library == "host") refuse(Errc::unsupported, "its ranks are in one process; use Communicator::from_devices");
   impl().fail("Communicator::rebuild was called");
-  const std::uint64_t epoch = meet(operation, *all, members, describe(), options);
+  const Clock::time_point deadline = meeting_deadline(options);
+  const std::uint64_t epoch = meet(operation, *all, members, describe(), deadline);
   MpiCommunicator parent;
   if (library == "mpi") parent = MpiCommunicator(native_handle());
   return create_among(operation, *device_, library,
@@ -433,7 +423,7 @@ CommunicatorPtr Communicator::rebuild(std::span<const int> members, const Commun
                        .mpi = library == "mpi" ? &parent : nullptr,
                        .members = members,
                        .epoch = epoch},
-                      all->group(members, fmt::format("{}", epoch)), options);
+                      all->group(members, fmt::format("{}", epoch)), deadline, options);
 }
 
 }  // namespace weir

@@ -174,7 +174,7 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   if (result == success || result == in_progress) result = end;
   if (result != success && result != in_progress) throw_error(result);
   if (!blocking) {
-    const auto limit = std::chrono::steady_clock::now() + request.timeout;
+    const auto limit = std::min(std::chrono::steady_clock::now() + request.timeout, request.deadline);
     for (const CommHandle comm : comms) {
       if (const int state = settle(api_, comm, limit); state != success) throw_error(state);
     }

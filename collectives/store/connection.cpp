@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <exception>
 #include <numeric>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "collectives/from_first.hpp"
 #include "collectives/store/client.hpp"
 #include "collectives/store/server.hpp"
 #include "collectives/store/wire.hpp"
@@ -40,7 +40,6 @@ std::uint64_t hash(std::string_view text) {
 
 // What rank 0 broadcasts where the environment has no address.
 struct Invitation {
-  bool is_there = false;
   std::uint16_t port = 0;
   std::uint64_t run = 0;
   std::array<char, 32> token{};
@@ -132,41 +131,39 @@ std::shared_ptr<collectives::Peers> connect(const LaunchEnvironment& launch, con
   const bool is_one_machine = launch.nodes == 1 || launch.first_host == "localhost" || launch.first_host == "127.0.0.1";
   if (!broadcast) {
     const MeetingPoint point = meeting_point(launch);
-    admission.run = hash(fmt::format("{} {}", launch.run_id, launch.ranks));
+    // The port tells runs apart that have no name, such as those of a shell.
+    admission.run = hash(fmt::format("{} {} {}", launch.run_id, point.port, launch.ranks));
     admission.token = token.value_or(launch.run_id);
     ports.resize(ports_tried);
     std::iota(ports.begin(), ports.end(), point.port);
     hosts = {is_one_machine ? std::string("127.0.0.1") : point.host};
     if (launch.rank == 0) c.server = std::make_unique<Server>(admission, launch.ranks, ports, is_one_machine);
   } else {
-    // If rank 0 fails, the others must hear of it, because they wait in the broadcast.
-    Invitation invitation;
-    std::exception_ptr failure;
-    if (launch.rank == 0) try {
-        if (::getrandom(invitation.token.data(), invitation.token.size(), 0) !=
-                static_cast<ssize_t>(invitation.token.size()) ||
-            ::getrandom(&invitation.run, sizeof(invitation.run), 0) != static_cast<ssize_t>(sizeof(invitation.run))) {
-          throw Error(Errc::out_of_memory, "Communicator::from_environment", "getrandom", "the system gave no random bytes");
-        }
-        admission = {invitation.run, token.value_or(std::string(invitation.token.data(), invitation.token.size()))};
-        c.server = std::make_unique<Server>(admission, launch.ranks, ports, is_one_machine);
-        invitation.port = c.server->port();
-        fill_hosts(invitation);
-        invitation.is_there = true;
-      } catch (...) {
-        failure = std::current_exception();
+    const auto admission_of = [&](const Invitation& i) {
+      return Admission{i.run, token.value_or(std::string(i.token.data(), i.token.size()))};
+    };
+    const auto start = [&] {
+      Invitation made;
+      if (::getrandom(made.token.data(), made.token.size(), 0) != static_cast<ssize_t>(made.token.size()) ||
+          ::getrandom(&made.run, sizeof(made.run), 0) != static_cast<ssize_t>(sizeof(made.run))) {
+        throw Error(Errc::out_of_memory, "Communicator::from_environment", "getrandom", "the system gave no random bytes");
       }
-    broadcast(std::as_writable_bytes(std::span(&invitation, 1)));
-    if (failure) std::rethrow_exception(failure);
-    if (!invitation.is_there) {
+      c.server = std::make_unique<Server>(admission_of(made), launch.ranks, ports, is_one_machine);
+      made.port = c.server->port();
+      fill_hosts(made);
+      return made;
+    };
+    const auto invitation = collectives::made_by_first(
+        launch.rank, start, [&](auto& message) { broadcast(std::as_writable_bytes(std::span(&message, 1))); });
+    if (!invitation) {
       throw Error(Errc::communicator_failed, "Communicator::from_environment", launch.launcher,
                   "rank 0 could not start the store; see its error");
     }
-    admission = {invitation.run, token.value_or(std::string(invitation.token.data(), invitation.token.size()))};
-    ports = {invitation.port};
+    admission = admission_of(*invitation);
+    ports = {invitation->port};
     // Another machine may have something else on this port of its own loopback interface, which has another greeting.
     hosts = {"127.0.0.1"};
-    for (const auto& host : invitation.hosts) {
+    for (const auto& host : invitation->hosts) {
       if (host[0] != '\0' && !is_one_machine) hosts.emplace_back(host.data());
     }
   }

@@ -621,6 +621,8 @@ TEST_CASE("split: a list that is not of different ranks of one communicator is r
   CHECK(says(split_error({}), "Communicator::split: the list of ranks is empty"));
   CHECK(says(split_error({{}}), "communicator 0 is null"));
   CHECK(says(split_error({{four.all[0].get()}, {four.all[0].get()}}), "different ranks of one communicator"));
+  Four other;
+  CHECK(says(split_error({{four.all[0].get()}, {other.all[1].get()}}), "different ranks of one communicator"));
   const Error grouped = error_of([&] { Communicator::group([&] { static_cast<void>(four.all[0]->split(0, 0)); }); });
   CHECK(says(grouped, "a group cannot contain a split"));
 }

@@ -57,6 +57,21 @@ int main(int argc, char** argv) try {
          const float sum = stream->read(data)[999];
          if (sum != static_cast<float>(comm->size())) throw std::runtime_error("the sum is " + std::to_string(sum));
        }},
+      {"enqueue_but",  // RANK, which enqueues nothing
+       [&] {
+         if (!is_me()) comm->all_reduce(data, Reduction::sum, *stream);
+       }},
+      {"check", [&] { comm->check(); }},
+      {"all_reduce_but",  // RANK, which goes on
+       [&] {
+         if (is_me()) return;
+         comm->all_reduce(data, Reduction::sum, *stream);
+         comm->synchronize(*stream);
+       }},
+      {"split_but",  // RANK, which does not call it
+       [&] {
+         if (!is_me()) comm = comm->split(0, -launch.rank);
+       }},
       {"or_broadcast",  // RANK, which broadcasts instead
        [&] {
          if (is_me())

@@ -179,11 +179,17 @@ TEST_CASE("rccl: a split that fails") {
              "split: backend_failure | Communicator::split on rccl rank 1 of 2 on hip:1: the library refused the call");
   const Outcome late = story({"make_short", "split_alone", "check"});
   CHECK_SAYS(late,
-             "split_alone: communicator_failed | Communicator::split on rccl rank 0 of 2 on hip:0: not all of the 2 "
-             "ranks have called split within 300 ms");
+             "split_alone: communicator_failed | Communicator::split on rccl rank 0 of 2 on hip:0: rank 1 (hip:1) has not "
+             "called split within 300 ms");
   const Outcome old = story({"make", "split", "all_reduce", "value"}, "", {{"WEIR_RCCL", UNSPLIT_RCCL}});
   CHECK_SAYS(old, "split: unsupported | Communicator::split on rccl rank 0 of 2 on hip:0: the library lacks ncclCommSplit");
   CHECK_SAYS(old, "element: 2\n");
+}
+
+TEST_CASE("rccl: a rebuild that is refused leaves the communicator as it is") {
+  const Outcome o = story({"make", "rebuild", "all_reduce", "value"});
+  CHECK_SAYS(o, "rebuild: unsupported | Communicator::rebuild on rccl rank 0 of 2 on hip:0: its ranks share no store");
+  CHECK_SAYS(o, "element: 2\n");
 }
 
 TEST_CASE("rccl: a timeout names the rank that did not come, or came with another operation") {

@@ -163,6 +163,11 @@ int main(int argc, char** argv) {
            }
          }
        }},
+      {"rebuild",
+       [&] {
+         const int both[] = {0, 1};
+         comms[0] = comms[0]->rebuild(both);
+       }},
       {"split_alone", [&] { static_cast<void>(comms[0]->split(0, 0)); }},
       {"fill_without_order",
        [&] {
