@@ -120,10 +120,10 @@ void Engine::connect(const Meeting& meeting) {
 }
 
 std::shared_ptr<Engine> Engine::start(transport::Device& device, const Meeting& meeting) {
-  const support::SignalsBlocked blocked;  // also for SIGPIPE, which the thread may cause
   const std::shared_ptr<Engine> engine(new Engine(device, meeting));
   engine->connect(meeting);
   try {
+    const support::SignalsBlocked blocked;  // also for SIGPIPE, which the thread may cause
     std::thread([engine] { engine->run(); }).detach();
   } catch (const std::system_error& error) {
     throw Error(Errc::out_of_memory, "Communicator::from_environment", "",

@@ -60,12 +60,8 @@ std::string build_id_of(const link_map& library) {
 }
 
 // Without RTLD_DEEPBIND, a program that links libtorch would lend its own, different Gloo to this one. A sanitizer's runtime
-// does not permit the flag.
-#ifdef WEIR_SANITIZED
-constexpr int deep = 0;
-#else
-constexpr int deep = RTLD_DEEPBIND;
-#endif
+// ends the process if it sees the flag.
+int deep_binding() { return ::dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == nullptr ? RTLD_DEEPBIND : 0; }
 
 std::string text_of(const sockaddr& address) {
   char text[INET6_ADDRSTRLEN] = {};
@@ -128,7 +124,7 @@ transport::tcp::attr network() {
 
 Library::Library() {
   const std::string name = support::environment_path("WEIR_GLOO").value_or("libgloo.so.0");
-  void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | deep);
+  void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | deep_binding());
   if (handle == nullptr) {
     const char* const message = ::dlerror();
     throw_error(Errc::driver_not_found,
