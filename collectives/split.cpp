@@ -47,7 +47,7 @@ std::vector<CommunicatorPtr> Communicator::split(std::span<const CommunicatorSpl
                 "a group cannot contain a split; call it before or after the group");
   const bool has_peers = ranks[0].communicator->impl().peers() != nullptr;
   const auto members = has_peers ? CommunicatorImpl::members_of_parts(ranks) : std::vector<std::vector<int>>();
-  std::vector<CommunicatorPtr> parts = ranks[0].communicator->impl().do_split(ranks);
+  std::vector<CommunicatorPtr> parts = ranks[0].communicator->impl().do_split(ranks, members);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     CommunicatorImpl& old = ranks[i].communicator->impl();
     ++old.splits_;

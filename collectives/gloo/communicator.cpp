@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,32 +38,16 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   }
 }
 
-// The ranks exchange their colors and keys. Then the ranks of each color meet through the peers.
-std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks) {
-  const CommunicatorSplit& mine = ranks[0];  // each process has one rank
-  const auto count = static_cast<std::size_t>(size());
-  const StreamPtr stream = device().create_stream();
-  const Buffer<std::int32_t> all = device().allocate<std::int32_t>(2 * count);
-  const auto own = all.subspan(2 * static_cast<std::size_t>(rank()), 2);
-  stream->fill(own.subspan(0, 1), mine.color);
-  stream->fill(own.subspan(1, 1), mine.key);
-  all_gather(own, all, *stream);
-  synchronize(*stream);
-  const std::vector<std::int32_t> found = stream->read(all);
+// The ranks of each color meet through the peers. Each process has one rank.
+std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks,
+                                                    std::span<const std::vector<int>> members) {
   const int split = ++splits_;
-  if (mine.color < 0) return {nullptr};
-  std::vector<int> members;
-  for (int other = 0; other < size(); ++other) {
-    if (found[2 * static_cast<std::size_t>(other)] == mine.color) members.push_back(other);
-  }
-  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
-    return found[2 * static_cast<std::size_t>(a) + 1] < found[2 * static_cast<std::size_t>(b) + 1];
-  });
-  const auto place = std::find(members.begin(), members.end(), rank());
+  if (ranks[0].color < 0) return {nullptr};
+  const auto place = std::find(members[0].begin(), members[0].end(), rank());
   const auto engine = Engine::start(library_.device(), {.peers = *peers(),
-                                                        .key = fmt::format("gloo split{}-color{}", split, mine.color),
-                                                        .members = members,
-                                                        .rank = static_cast<int>(place - members.begin()),
+                                                        .key = fmt::format("gloo split{}-color{}", split, ranks[0].color),
+                                                        .members = members[0],
+                                                        .rank = static_cast<int>(place - members[0].begin()),
                                                         .timeout = timeout()});
   return {make_ptr<Communicator>(library_, device(), engine)};
 }

@@ -76,7 +76,7 @@ Engine::Engine(transport::Device& device, const Meeting& meeting)
 // Each rank publishes the address of one socket for each other rank.
 void Engine::connect(const Meeting& meeting) {
   const auto begin = Clock::now();
-  const milliseconds limit = timeout_.count() != 0 ? timeout_ : std::chrono::minutes(10);
+  const auto until = std::min(meeting.deadline, begin + (timeout_.count() != 0 ? timeout_ : std::chrono::minutes(10)));
   const auto refuse = [&](int peer, std::string_view why) {
     throw Error(Errc::communicator_failed, "Communicator::from_environment", fmt::format("gloo rank {} of {}", rank_, size_),
                 fmt::format("the connection to {} was not made within {} ms: {}",
@@ -85,7 +85,7 @@ void Engine::connect(const Meeting& meeting) {
   };
   constexpr int ranks_of_value = 256;  // a value of the store is limited
   const auto key_of = [&](int peer) { return fmt::format("{} {}", meeting.key, peer / ranks_of_value); };
-  context_->setTimeout(limit);
+  context_->setTimeout(std::chrono::duration_cast<milliseconds>(until - begin));
   int peer = 0;
   try {
     std::size_t size = 0;
@@ -104,8 +104,7 @@ void Engine::connect(const Meeting& meeting) {
     }
     for (peer = 0; peer < size_; ++peer) {
       if (peer == rank_) continue;
-      const auto value =
-          meeting.peers.value_of(meeting.members[static_cast<std::size_t>(peer)], key_of(rank_), begin + limit);
+      const auto value = meeting.peers.value_of(meeting.members[static_cast<std::size_t>(peer)], key_of(rank_), until);
       const std::size_t at = static_cast<std::size_t>(rank_ % ranks_of_value) * size;
       if (!value || value->size() < at + size) refuse(peer, "it has ended, or was too late with its address");
       context_->getPair(peer)->connect(std::vector<char>(value->begin() + static_cast<std::ptrdiff_t>(at),

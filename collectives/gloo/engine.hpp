@@ -35,6 +35,8 @@ struct Meeting {
   std::span<const int> members = {};  ///< ranks of the peers, in their new order
   int rank = 0;
   std::chrono::milliseconds timeout{0};
+  /// When to give up, if that is before the timeout.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 /// Returns an error of Gloo without the place in Gloo's sources, "[/…/pair.cc:598] ", that it begins with.

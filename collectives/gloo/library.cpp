@@ -169,9 +169,12 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   }
   std::vector<int> members(static_cast<std::size_t>(request.ranks));
   std::iota(members.begin(), members.end(), 0);
-  const auto engine = Engine::start(
-      device(),
-      {.peers = *request.peers, .key = "gloo", .members = members, .rank = request.first_rank, .timeout = request.timeout});
+  const auto engine = Engine::start(device(), {.peers = *request.peers,
+                                               .key = "gloo",
+                                               .members = members,
+                                               .rank = request.first_rank,
+                                               .timeout = request.timeout,
+                                               .deadline = request.deadline});
   return {make_ptr<Communicator>(*this, *request.devices[0], engine)};
 }
 

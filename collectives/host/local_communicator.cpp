@@ -47,7 +47,8 @@ class LocalCommunicator final : public CommunicatorImpl {
     for (std::vector<CollectiveCall>& step : by_rank(calls)) of(step[0]).enqueue_step(std::move(step));
   }
 
-  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override {
+  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks,
+                                        std::span<const std::vector<int>> /*members*/) override {
     const std::vector<LocalGroup::Part> parts = membership_->group->split(ranks);
     if (parts.empty()) {  // the group has failed
       do_check();

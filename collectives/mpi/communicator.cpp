@@ -124,7 +124,8 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
 // --- Splitting --------------------------------------------------------------------------------------------------------
 
 // MPI_Comm_split has no timeout. So the ranks meet first, in a barrier that can be given up.
-std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks) {
+std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks,
+                                                    std::span<const std::vector<int>> /*members*/) {
   const Library& library = shared_->library;
   const Api& api = library.api();
   const CommunicatorSplit& mine = ranks[0];  // each process has one rank

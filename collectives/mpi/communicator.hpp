@@ -20,7 +20,8 @@ class Communicator final : public weir::CommunicatorImpl {
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override;
   void do_abort() noexcept override;
-  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override;
+  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks,
+                                        std::span<const std::vector<int>> members) override;
   void do_watch(Stream&, void*) override {}  // not needed: the progress thread also sees captured operations
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 

@@ -228,7 +228,8 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
 
 // --- Splitting --------------------------------------------------------------------------------------------------------
 
-std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks) {
+std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks,
+                                                    std::span<const std::vector<int>> /*members*/) {
   const auto of = [](const CommunicatorSplit& rank) -> Communicator& {
     return static_cast<Communicator&>(*rank.communicator);
   };

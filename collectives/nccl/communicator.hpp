@@ -36,7 +36,8 @@ class Communicator final : public weir::CommunicatorImpl {
   void do_enqueue(std::span<const CollectiveCall> calls) override;
   void do_check() override;
   void do_abort() noexcept override;
-  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) override;
+  std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks,
+                                        std::span<const std::vector<int>> members) override;
   void do_watch(Stream& stream, void* native_stream) override;
   void* do_native_handle() const noexcept override { return comm_; }
 

@@ -77,8 +77,10 @@ class WEIR_API CommunicatorImpl : public Communicator {
   virtual void do_abort() noexcept = 0;
   /// Splits the communicator, of which `ranks` are different ranks of this process, and returns the new communicators in the
   /// order of `ranks`; null for negative colors. Blocks until all ranks have called it. The core has checked the feature.
+  /// `members`: for each of `ranks`, the ranks of its part in their new order; empty if the communicator has no peers.
   /// Throws `communicator_failed` after a failure of one of `ranks`, such as the timeout. (ncclCommSplit)
-  virtual std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks) = 0;
+  virtual std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks,
+                                                std::span<const std::vector<int>> members) = 0;
   /// Makes the timeout of the request apply to the work that is on `stream` now, such as a graph with captured operations.
   /// The stream does not capture.
   virtual void do_watch(Stream& stream, void* native_stream) = 0;
