@@ -103,8 +103,10 @@
 #include <math_constants.h>
 #include <cub/cub.cuh>
 #if !defined(__CUDACC_RTC__) || defined(__WEIR_HOST__)  // NVRTC reads NVIDIA's, which have such names
+#if !defined(__HIP__) || defined(__HIPCC_RTC__)  // hipcc reads AMD's, which have such names
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
+#endif
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
