@@ -46,14 +46,11 @@ std::vector<CommunicatorPtr> Communicator::split(std::span<const CommunicatorSpl
     throw_error(Errc::unsupported, ranks[0].communicator,
                 "a group cannot contain a split; call it before or after the group");
   const bool has_peers = ranks[0].communicator->impl().peers() != nullptr;
+  for (const CommunicatorSplit& rank : ranks) ++rank.communicator->impl().splits_;  // also of a split that fails
   const auto members = has_peers ? CommunicatorImpl::members_of_parts(ranks) : std::vector<std::vector<int>>();
   std::vector<CommunicatorPtr> parts = ranks[0].communicator->impl().do_split(ranks, members);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     CommunicatorImpl& old = ranks[i].communicator->impl();
-    ++old.splits_;
-    for (const char* const which : {"", "-all"}) {  // all have read it
-      if (has_peers) old.peers()->forget(fmt::format("split{}{}", old.splits_, which));
-    }
     if (!parts[i]) continue;
     parts[i]->impl().set_name(fmt::format("{}.split{}-color{}", old.name_, old.splits_, ranks[i].color));
     if (has_peers) parts[i]->impl().set_peers(old.peers()->group(members[i], parts[i]->impl().name_));
@@ -69,7 +66,8 @@ std::vector<std::vector<int>> CommunicatorImpl::members_of_parts(std::span<const
   };
   using Clock = collectives::Peers::Clock;
   const auto of = [](const CommunicatorSplit& rank) -> CommunicatorImpl& { return rank.communicator->impl(); };
-  const std::string key = fmt::format("split{}", of(ranks[0]).splits_ + 1), key_of_all = key + "-all";
+  const int number = of(ranks[0]).splits_;
+  const std::string key = fmt::format("split{}", number), key_of_all = key + "-all";
   const auto size = static_cast<std::size_t>(ranks[0].communicator->size());
   // Waits for a value of `rank`. If it does not come, the communicator fails, with the name of a rank that has not called.
   const auto await = [&](CommunicatorImpl& c, int rank, const std::string& which) -> std::string {
@@ -95,12 +93,14 @@ std::vector<std::vector<int>> CommunicatorImpl::members_of_parts(std::span<const
     std::string all;
     for (int other = 0; other < rank.communicator->size(); ++other) all += await(of(rank), other, key);
     of(rank).peers()->publish(key_of_all, all);
+    of(rank).peers()->forget(fmt::format("split{}-all", number - 1));  // all have read it, since they have called this split
   }
   std::vector<std::vector<int>> members(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].color < 0) continue;
     std::vector<Place> places(size);
     const std::string all = await(of(ranks[i]), 0, key_of_all);
+    of(ranks[i]).peers()->forget(key);  // rank 0 has read it
+    if (ranks[i].color < 0) continue;
     std::memcpy(places.data(), all.data(), std::min(all.size(), size * sizeof(Place)));
     for (std::size_t rank = 0; rank < size; ++rank) {
       if (places[rank].color == ranks[i].color) members[i].push_back(static_cast<int>(rank));

@@ -21,7 +21,10 @@ Communicator::Communicator(const Library& library, Device& device, std::shared_p
     set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
   flight_recorder()->set_marks(true);
   engine_->set_recorder(flight_recorder());
+  engine_->set_on_failure([this] { do_check(); });
 }
+
+Communicator::~Communicator() { engine_->set_on_failure({}); }
 
 void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) {

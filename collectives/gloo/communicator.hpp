@@ -13,6 +13,7 @@ namespace weir::gloo {
 class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(const Library& library, Device& device, std::shared_ptr<Engine> engine);
+  ~Communicator() override;
 
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override;

@@ -77,15 +77,19 @@ Engine::Engine(transport::Device& device, const Meeting& meeting)
 void Engine::connect(const Meeting& meeting) {
   const auto begin = Clock::now();
   const auto until = std::min(meeting.deadline, begin + (timeout_.count() != 0 ? timeout_ : std::chrono::minutes(10)));
-  const auto refuse = [&](int peer, std::string_view why) {
+  const auto refuse = [&](const std::string& what, std::string_view why) {
     throw Error(Errc::communicator_failed, "Communicator::from_environment", fmt::format("gloo rank {} of {}", rank_, size_),
-                fmt::format("the connection to {} was not made within {} ms: {}",
-                            meeting.peers.name_of(meeting.members[static_cast<std::size_t>(peer)]),
+                fmt::format("{} not made within {} ms: {}", what,
                             std::chrono::duration_cast<milliseconds>(Clock::now() - begin).count(), why));
+  };
+  const auto connection_to = [&](int peer) {
+    return fmt::format("the connection to {} was", meeting.peers.name_of(meeting.members[static_cast<std::size_t>(peer)]));
   };
   constexpr int ranks_of_value = 256;  // a value of the store is limited
   const auto key_of = [&](int peer) { return fmt::format("{} {}", meeting.key, peer / ranks_of_value); };
-  context_->setTimeout(std::chrono::duration_cast<milliseconds>(until - begin));
+  if (size_ > 1 && until <= begin) refuse("the connections were", "the ranks took all the time to meet");
+  // Gloo waits five times as long for a connection, and takes 0 for ever.
+  context_->setTimeout(std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>((until - begin) / 5)));
   int peer = 0;
   try {
     std::size_t size = 0;
@@ -106,15 +110,22 @@ void Engine::connect(const Meeting& meeting) {
       if (peer == rank_) continue;
       const auto value = meeting.peers.value_of(meeting.members[static_cast<std::size_t>(peer)], key_of(rank_), until);
       const std::size_t at = static_cast<std::size_t>(rank_ % ranks_of_value) * size;
-      if (!value || value->size() < at + size) refuse(peer, "it has ended, or was too late with its address");
+      if (!value || value->size() < at + size) refuse(connection_to(peer), "it has ended, or was too late with its address");
       context_->getPair(peer)->connect(std::vector<char>(value->begin() + static_cast<std::ptrdiff_t>(at),
                                                          value->begin() + static_cast<std::ptrdiff_t>(at + size)));
     }
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    refuse(peer, fmt::format("{}; set GLOO_SOCKET_IFNAME to the interface that leads to the other machines",
-                             without_place(error.what())));
+    refuse(connection_to(peer), fmt::format("{}; set GLOO_SOCKET_IFNAME to the interface that leads to the other machines",
+                                            without_place(error.what())));
+  }
+  // A rank that returns may end at once, and the store with it. So all ranks must be connected first.
+  deadline_ = until;
+  try {
+    barrier(0);
+  } catch (const std::exception& error) {
+    refuse("the connections of all ranks were", error.what());
   }
 }
 
@@ -177,20 +188,22 @@ void Engine::await(transport::UnboundBuffer& buffer, int peer, bool is_send) {
     if (failed_) throw Failed();
     awaited_ = &buffer;
   }
+  const auto end = [this] {
+    const std::lock_guard lock(mutex_);
+    awaited_ = nullptr;
+    if (failed_) throw Failed();
+  };
   // Gloo takes -1 for its own default, and adds the time to now, so the longest one would overflow.
   auto limit = milliseconds(std::chrono::hours(24 * 365));
-  if (timeout_.count() != 0)
-    limit = std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(deadline_ - Clock::now()));
-  std::string lost;
+  if (deadline_ != Clock::time_point::max())
+    limit = std::max(milliseconds(0), std::chrono::ceil<milliseconds>(deadline_ - Clock::now()));
   try {
     is_send ? buffer.waitSend(limit) : buffer.waitRecv(limit);  // false if `fail` has ended it
   } catch (const std::exception& error) {
-    lost = without_place(error.what());
+    end();
+    throw std::runtime_error(fmt::format("the connection to rank {} was lost: {}", peer, without_place(error.what())));
   }
-  const std::lock_guard lock(mutex_);
-  awaited_ = nullptr;
-  if (failed_) throw Failed();
-  if (!lost.empty()) throw std::runtime_error(fmt::format("the connection to rank {} was lost: {}", peer, lost));
+  end();
 }
 
 // --- Collectives ------------------------------------------------------------------------------------------------------
@@ -323,7 +336,7 @@ void Engine::begin(const std::vector<CollectiveCall>& calls, collectives::StepEn
 
 // Sends and receives of a step may depend on each other, so all are under way before the first is waited for.
 void Engine::run_calls(const Step& step) {
-  deadline_ = step.since + timeout_;
+  deadline_ = timeout_.count() != 0 ? step.since + timeout_ : Clock::time_point::max();
   for (const CollectiveCall& call : step.calls) recorder_->mark_started(call.number);
   current_ = step.calls.front().number;
   Round messages(*this);
@@ -367,6 +380,7 @@ void Engine::run_calls(const Step& step) {
 }
 
 void Engine::run() {
+  bool is_closed = false;
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return is_closing_ || !steps_.empty(); });
@@ -381,7 +395,7 @@ void Engine::run() {
       } catch (const std::bad_alloc&) {
         fail("host memory is exhausted: no memory for " + std::string(to_string(step.calls.front().kind)));
       } catch (const std::exception& error) {
-        if (timeout_.count() != 0 && Clock::now() >= deadline_) {
+        if (Clock::now() >= deadline_) {
           end_late();
         } else {
           // When a rank dies, its connections end before the store reports the death. That report has the better text.
@@ -391,13 +405,18 @@ void Engine::run() {
           fail(error.what());
         }
       }
-      for (int peer = 0; failed_ && peer < size_; ++peer) {
-        if (peer != rank_) context_->getPair(peer)->close();
-      }
       lock.lock();
     }
     lock.unlock();
     step.end();
+    if (failed_) {
+      for (int peer = 0; !is_closed && peer < size_; ++peer) {
+        if (peer != rank_) context_->getPair(peer)->close();
+      }
+      is_closed = true;
+      const std::lock_guard in_call(failure_mutex_);
+      if (on_failure_) on_failure_();
+    }
     lock.lock();
   }
 }
@@ -417,6 +436,11 @@ void Engine::fail(std::string_view why) noexcept {
     awaited_->abortWaitRecv();
   }
   wake_.notify_all();
+}
+
+void Engine::set_on_failure(std::function<void()> on_failure) {
+  const std::lock_guard lock(failure_mutex_);
+  on_failure_ = std::move(on_failure);
 }
 
 void Engine::end_late() noexcept {

@@ -71,9 +71,10 @@ std::string text_of(const sockaddr& address) {
   return ::inet_ntop(address.sa_family, bytes, text, sizeof(text)) != nullptr ? text : "";
 }
 
-// This machine's address on the way to a host; "" if there is no way. Sends nothing.
-std::string address_towards(const std::string& host) {
+// This machine's address of a family on the way to a host; "" if there is no way. Sends nothing.
+std::string address_towards(const std::string& host, int family) {
   addrinfo hints{}, *found = nullptr;
+  hints.ai_family = family;
   hints.ai_socktype = SOCK_DGRAM;
   if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0) return "";
   std::string result;
@@ -112,9 +113,13 @@ transport::tcp::attr network() {
   }
   const LaunchEnvironment launch = LaunchEnvironment::read();
   if (launch.nodes != 1 && launch.first_host != "localhost") {
-    if (!launch.first_host.empty()) network.hostname = address_towards(launch.first_host);
-    if (launch.first_host != "127.0.0.1" && (network.hostname.empty() || network.hostname.starts_with("127.")))
-      network.hostname = first_address();
+    // All ranks must choose the same family.
+    for (const int family : {AF_INET, AF_INET6}) {
+      if (network.hostname.empty() && !launch.first_host.empty())
+        network.hostname = address_towards(launch.first_host, family);
+    }
+    const bool is_loopback = network.hostname.starts_with("127.") || network.hostname == "::1";
+    if (launch.first_host != "127.0.0.1" && (network.hostname.empty() || is_loopback)) network.hostname = first_address();
   }
   if (network.hostname.empty()) network.hostname = "127.0.0.1";
   return network;
