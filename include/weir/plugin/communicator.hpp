@@ -99,6 +99,7 @@ class WEIR_API CommunicatorImpl : public Communicator {
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
   /// Names the communicator in its flight record, the same on all its ranks. Before its first operation.
   void set_name(std::string name) { name_ = std::move(name); }
+  /// The name, which all ranks give the communicator.
   const std::string& name() const noexcept { return name_; }
 
  protected:
