@@ -122,9 +122,9 @@ struct weir_block {
   WEIR_CUB explicit weir_block(TempStorage& __memory)
       : weir_memory(__memory), weir_thread((int)((threadIdx.z * weir_y + threadIdx.y) * weir_x + threadIdx.x)) {
 #ifdef __WEIR_HOST__
-    // Some threads' values would be beyond this memory.
-    if (((blockDim.z - 1) * weir_y + blockDim.y - 1) * weir_x + blockDim.x > weir_threads)
-      __assert_fail("the block has the dimensions of its cub::BlockReduce or cub::BlockScan", __FILE__, __LINE__, "");
+    // This thread's value would be beyond the memory. The first condition is the same for all threads, and thus fast.
+    if (((blockDim.z - 1) * weir_y + blockDim.y - 1) * weir_x + blockDim.x > weir_threads && weir_thread >= weir_threads)
+      ::weir_host::__assert_fail("cub::BlockReduce or cub::BlockScan has this thread", __FILE__, __LINE__, "");
 #endif
   }
   WEIR_CUB weir_block() : weir_block(weir_private()) {}

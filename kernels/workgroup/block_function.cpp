@@ -248,7 +248,9 @@ void replace_memory(BlockFunction& block) {
   llvm::Value* const context = number(block.parameter(BlockFunction::context));
   llvm::Value* const dynamic = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), block.parameter(BlockFunction::range),
                                                                   offsetof(host::BlockRange, shared_bytes));
-  llvm::Value* const end = builder.CreateAdd(builder.CreateAdd(shared, builder.getInt64(block.static_shared)),
+  // A line more, as make_run_function takes: an array of no bytes, and the end of the last one, are shared memory too.
+  const std::uint64_t fixed = block.static_shared + BlockFunction::shared_alignment;
+  llvm::Value* const end = builder.CreateAdd(builder.CreateAdd(shared, builder.getInt64(fixed)),
                                              builder.CreateLoad(builder.getInt64Ty(), dynamic));
 #if LLVM_VERSION_MAJOR >= 18
   llvm::CallInst* const end_of_stack = builder.CreateIntrinsic(llvm::Intrinsic::stacksave, {builder.getPtrTy()}, {});

@@ -89,7 +89,7 @@ TEST_CASE("a fault in a kernel is an error of the stream that names kernel, bloc
   CHECK(std::accumulate(out.data(), out.data() + 16, 0) == 16);
 }
 
-TEST_CASE("a block with threads beyond the dimensions of its cub::BlockScan is an error of the stream") {
+TEST_CASE("a thread beyond the number of threads of its cub::BlockScan is an error of the stream") {
   const auto kernel = compile(R"(#include <cub/cub.cuh>
 extern "C" __global__ void scan(int* out) {
   __shared__ cub::BlockScan<int, 256>::TempStorage memory;
@@ -101,7 +101,7 @@ extern "C" __global__ void scan(int* out) {
     const Error error = launch_error(kernel, {.grid = {1}, .block = block}, out);
     CAPTURE(error.what());
     CHECK(error.errc() == Errc::device_fault);
-    CHECK(has(error.what(), "'the block has the dimensions of its cub::BlockReduce or cub::BlockScan' of "));
+    CHECK(has(error.what(), "'cub::BlockReduce or cub::BlockScan has this thread' of "));
   }
   launch(kernel, {.grid = {1}, .block = {256}}, out);
   CHECK(out.data()[255] == 255 * 256 / 2);

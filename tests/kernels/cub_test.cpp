@@ -183,6 +183,21 @@ TEST_CASE("cub::BlockReduce of several types") {
                                              1.0 * sum(positive)});
 }
 
+TEST_CASE("cub::BlockReduce of half a block, without assertions") {
+  CompileOptions options;
+  options.extra = {"-DNDEBUG"};
+  const auto kernel = target().compile(R"(#include <cub/cub.cuh>
+extern "C" __global__ void half(int* out) {
+  __shared__ cub::BlockReduce<int, 128>::TempStorage memory;
+  if (threadIdx.x >= 128) return;
+  const int sum = cub::BlockReduce<int, 128>(memory).Sum(threadIdx.x);
+  if (threadIdx.x == 0) *out = sum;
+})", options)->untyped_kernel("half");
+  const auto out = upload(std::vector<int>(1));
+  launch(kernel, {.grid = {1}, .block = {256}}, out);
+  CHECK(*out.data() == 127 * 128 / 2);
+}
+
 TEST_SUITE_END();
 
 }  // namespace

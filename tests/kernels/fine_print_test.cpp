@@ -142,6 +142,11 @@ TEST_CASE("which memory an address is in, and numbers for addresses in shared an
   }
 }
 
+TEST_CASE("an empty array of dynamic shared memory and the end of an array are in shared memory") {
+  const auto out = ran("memory_of_ends", 64);
+  for (int t = 0; t < 64; ++t) CHECK(out[static_cast<std::size_t>(t)] == 9 + 100 * (t ^ 1));
+}
+
 TEST_SUITE_END();
 
 }  // namespace

@@ -235,6 +235,14 @@ __device__ int memory_places(int* out, Meet meet) {
   const int own_memory = before * 8 + memory_of(&kept[t & 1]), shared = memory_of(&fixed[t]) * 8 + memory_of(&dynamic[t]);
   return own_memory * 4096 + shared * 64 + memory_of(out) * 8 + memory_of(&in_global);
 }
+// Neither address has memory behind it.
+extern "C" __global__ void memory_of_ends(int* out) {
+  __shared__ int fixed[64];
+  extern __shared__ int dynamic[];
+  fixed[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = memory_of(dynamic) * 8 + memory_of(fixed + 64) + 100 * fixed[threadIdx.x ^ 1];
+}
 extern "C" __global__ void memory_of_block(int* out) {
   out[threadIdx.x] = memory_places(out, [] { __syncthreads(); });
 }
