@@ -176,7 +176,7 @@ std::string readable(const std::string& log, const std::string& ptx, std::string
   std::set<std::string> told;
   for (std::istringstream lines(log); std::getline(lines, text);) {
     const std::size_t colon = text.find(": ");
-    const bool is_ptx = text.starts_with(ptx_message) && colon != text.npos;
+    const bool is_ptx = text.starts_with(ptx_message) && colon != text.npos && text.find("; error") < colon;
     const std::size_t at = is_ptx ? std::strtoul(text.c_str() + ptx_message.size(), nullptr, 10) : 0;
     if (at != 0 && at < places.size() && places[at].line != 0) {
       const Place& place = places[at];
@@ -190,7 +190,8 @@ std::string readable(const std::string& log, const std::string& ptx, std::string
       std::string kernel, mark;  // "  #pragma nv_mangled_name k<int>", and a line with a caret
       std::getline(lines, kernel);
       std::getline(lines, mark);
-      kernel.erase(0, std::min(kernel.find("nv_mangled_name ") + 16, kernel.size()));
+      constexpr std::string_view pragma = "nv_mangled_name ";
+      if (const std::size_t begin = kernel.find(pragma); begin != kernel.npos) kernel.erase(0, begin + pragma.size());
       if (told.insert(kernel).second)
         all += fmt::format("{}: {}, in '{}' of CompileOptions::kernels\n\n", options.name, text.substr(colon + 2), kernel);
     } else if (told.empty() || !(text.empty() || text.find(" detected in the compilation of") != text.npos ||
@@ -214,7 +215,9 @@ gpu::CompiledProgram compile_for(const Nvrtc& nvrtc, const std::string& target, 
     check(is_code ? nvrtc.GetCUBIN(program, bytes) : nvrtc.GetPTX(program, bytes), is_code ? "GetCUBIN" : "GetPTX");
     return image;
   };
+  bool failed_in_ptxas = false;
   const auto explain = [&](nvrtcProgram program, const std::string& text) {
+    failed_in_ptxas = text.find(ptx_message) != text.npos;
     std::size_t size = 0;
     std::string ptx;
     if (nvrtc.GetPTXSize(program, &size) == NVRTC_SUCCESS && size != 0) {
@@ -231,9 +234,20 @@ gpu::CompiledProgram compile_for(const Nvrtc& nvrtc, const std::string& target, 
   try {
     return compile();
   } catch (const Error&) {
-    if (log.find(ptx_message) == log.npos) throw;
+    const bool has_lines = std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+      return argument == "--generate-line-info" || argument == "-lineinfo";
+    });
+    if (!failed_in_ptxas || has_lines) throw;
+    const std::string first = log;
+    failed_in_ptxas = false;
     arguments.emplace_back("--generate-line-info");
-    return compile();
+    try {
+      (void)compile();
+    } catch (const Error&) {
+      if (failed_in_ptxas) throw;  // the same error, with the source's lines
+    }
+    log = first;
+    throw;
   }
 }
 
