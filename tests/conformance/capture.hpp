@@ -40,6 +40,7 @@ inline constexpr CaptureMode all_modes[] = {CaptureMode::global, CaptureMode::th
 inline Refusal refusal_on_another_thread(const std::function<void()>& call) {
   Refusal refusal;
   on_another_thread([&] { refusal = caught(call); });
+  CHECK_MESSAGE(refusal.from_weir == refusal.threw, refusal.text);
   return refusal;
 }
 

@@ -31,7 +31,10 @@ TEST_CASE_FIXTURE(WithBoard, "S19 synchronize: several threads may wait for one 
   board.put(*s, 0, 1);
   std::atomic<int> saw{0};
   in_parallel(5, [&](std::size_t t) {
-    if (t == 0) return gate.open();
+    if (t == 0) {
+      settle();  // lets the others begin to wait
+      return gate.open();
+    }
     s->synchronize();
     if (board[0] == 1) ++saw;
   });

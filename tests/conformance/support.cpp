@@ -133,6 +133,7 @@ Refusal caught(const std::function<void()>& call) {
 
 Refusal refusal_of(const std::function<void()>& call) {
   const Refusal r = caught(call);
+  CHECK_MESSAGE(r.from_weir == r.threw, r.text);
   if (!r.from_weir) return r;
   CHECK_MESSAGE(r.has_operation, "an error without an operation: " << r.text);
   CHECK_MESSAGE(r.has_cause, "an error without a cause: " << r.text);
