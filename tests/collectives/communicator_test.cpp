@@ -176,7 +176,8 @@ TEST_CASE("communicators are not made of no device, one device twice, or devices
   CHECK(says(error_of([&] { Communicator::from_devices(twice); }), "host:0 is listed twice"));
   const std::vector<Device*> one = {&device};
   CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "nccl"}); }), "cannot use the library 'nccl'"));
-  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "gloo"}); }), "unknown library 'gloo'"));
+  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "ucc"}); }), "unknown library 'ucc'"));
+  CHECK(says(error_of([&] { Communicator::from_devices(one, {.library = "gloo"}); }), "use from_environment"));
   CHECK(error_of([&] { Communicator::create_id(device); }).errc() == Errc::unsupported);
   CHECK(says(error_of([&] { (void)Communicator::from_id(device, 0, 2, {}); }), "use Communicator::from_mpi"));
   CHECK(says(error_of([&] { (void)Communicator::from_id(device, 2, 2, {}); }), "exceed the number of ranks, 2"));
