@@ -10,50 +10,21 @@
 #include <string_view>
 
 #include "core/base/near_match.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/plugin/plugin.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/weir.hpp"
 
 namespace weir::tool {
 namespace {
 
 constexpr std::string_view variables[] = {
-    "WEIR_BACKEND",
-    "WEIR_DEVICE",
-    "WEIR_PLUGIN_PATH",
-    "WEIR_DISABLE_FEATURES",
-    "WEIR_ENABLE_FEATURES",
-    "WEIR_LOG",
-    "WEIR_CUDA_DRIVER",
-    "WEIR_NVRTC",
-    "WEIR_HIP_RUNTIME",
-    "WEIR_HIPRTC",
-    "WEIR_HOST_CXX",
-    "WEIR_HOST_DEVICES",
-    "WEIR_HOST_THREADS",
-    "WEIR_HOST_WARP_SIZE",
-    "WEIR_HOST_TIER",
-    "WEIR_HOST_SIGNALS",
-    "WEIR_CACHE_DIR",
-    "WEIR_HOST_SANITIZE",
-    "WEIR_TOOLS",
-    "WEIR_RACE",
-    "WEIR_TIMELINE",
-    "WEIR_SCHEDULE",
-    "WEIR_FAULTS",
-    "WEIR_NCCL",
-    "WEIR_RCCL",
-    "WEIR_MPI",
-    "WEIR_JOURNAL",
-    "WEIR_VALIDATE",
-    "WEIR_STUCK",
-    "WEIR_RECORD_FILE",
-    "WEIR_RECORD_LIMIT",
-    "WEIR_STORE_TOKEN",
-    "WEIR_COMM_CHECK",
-    "WEIR_FLIGHT_RECORD",
-    "WEIR_GLOO",
-};
+    "WEIR_BACKEND",      "WEIR_DEVICE",       "WEIR_ENABLE_FEATURES", "WEIR_PLUGIN_PATH",    "WEIR_DISABLE_FEATURES",
+    "WEIR_LOG",          "WEIR_CUDA_DRIVER",  "WEIR_NVRTC",           "WEIR_HIP_RUNTIME",    "WEIR_HIPRTC",
+    "WEIR_HOST_CXX",     "WEIR_HOST_DEVICES", "WEIR_HOST_THREADS",    "WEIR_HOST_WARP_SIZE", "WEIR_HOST_TIER",
+    "WEIR_HOST_SIGNALS", "WEIR_CACHE_DIR",    "WEIR_HOST_SANITIZE",   "WEIR_TOOLS",          "WEIR_RACE",
+    "WEIR_TIMELINE",     "WEIR_SCHEDULE",     "WEIR_FAULTS",          "WEIR_NCCL",           "WEIR_RCCL",
+    "WEIR_MPI",          "WEIR_GLOO",         "WEIR_JOURNAL",         "WEIR_VALIDATE",       "WEIR_STUCK",
+    "WEIR_RECORD_FILE",  "WEIR_RECORD_LIMIT", "WEIR_STORE_TOKEN",     "WEIR_COMM_CHECK",     "WEIR_FLIGHT_RECORD"};
 
 // The variables that contain the path of one file or folder. Weir reads some of them only on demand, but this report checks
 // them all.
