@@ -21,10 +21,10 @@ Communicator::Communicator(const Library& library, Device& device, std::shared_p
     set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
   flight_recorder()->set_marks(true);
   engine_->set_recorder(flight_recorder());
-  engine_->set_on_failure([this] { do_check(); });
+  engine_->on_failure().set([this] { do_check(); });
 }
 
-Communicator::~Communicator() { engine_->set_on_failure({}); }
+Communicator::~Communicator() { engine_->on_failure().set({}); }
 
 void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) {
@@ -44,11 +44,10 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
 // The ranks of each color meet through the peers. Each process has one rank.
 std::vector<CommunicatorPtr> Communicator::do_split(std::span<const CommunicatorSplit> ranks,
                                                     std::span<const std::vector<int>> members) {
-  const int split = ++splits_;
   if (ranks[0].color < 0) return {nullptr};
   const auto place = std::find(members[0].begin(), members[0].end(), rank());
   const auto engine = Engine::start(library_.device(), {.peers = *peers(),
-                                                        .key = fmt::format("gloo split{}-color{}", split, ranks[0].color),
+                                                        .key = fmt::format("gloo split{}-color{}", splits(), ranks[0].color),
                                                         .members = members[0],
                                                         .rank = static_cast<int>(place - members[0].begin()),
                                                         .timeout = timeout()});

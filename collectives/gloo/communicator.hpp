@@ -28,7 +28,6 @@ class Communicator final : public weir::CommunicatorImpl {
   const Library& library_;
   const std::shared_ptr<Engine> engine_;
   collectives::StepQueue steps_;
-  int splits_ = 0;
 };
 
 }  // namespace weir::gloo

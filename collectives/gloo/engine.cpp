@@ -414,8 +414,7 @@ void Engine::run() {
         if (peer != rank_) context_->getPair(peer)->close();
       }
       is_closed = true;
-      const std::lock_guard in_call(failure_mutex_);
-      if (on_failure_) on_failure_();
+      on_failure_.call();
     }
     lock.lock();
   }
@@ -436,11 +435,6 @@ void Engine::fail(std::string_view why) noexcept {
     awaited_->abortWaitRecv();
   }
   wake_.notify_all();
-}
-
-void Engine::set_on_failure(std::function<void()> on_failure) {
-  const std::lock_guard lock(failure_mutex_);
-  on_failure_ = std::move(on_failure);
 }
 
 void Engine::end_late() noexcept {

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -68,9 +67,8 @@ class Engine {
   /// thread.
   void fail(std::string_view why) noexcept;
   bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// Calls `on_failure` on the engine's thread after a failure, behind each step. An empty function ends this: afterwards
-  /// none is running.
-  void set_on_failure(std::function<void()> on_failure);
+  /// Called on the engine's thread after a failure, behind each step.
+  collectives::FailureHandler& on_failure() noexcept { return on_failure_; }
   /// After a failure: the number of the call that took too long, or else the cause.
   std::uint64_t late() const noexcept { return late_; }
   std::string cause() const;
@@ -108,8 +106,7 @@ class Engine {
   Clock::time_point deadline_;
   std::uint64_t current_ = 0;  // the number of the call that the thread waits for
 
-  std::mutex failure_mutex_;  // guards the next member, and is held while it runs
-  std::function<void()> on_failure_;
+  collectives::FailureHandler on_failure_;
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;

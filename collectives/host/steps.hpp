@@ -3,17 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/capture.hpp"
-#include "weir/plugin/communicator.hpp"
 #include "weir/event.hpp"
 #include "weir/fwd.hpp"
 #include "weir/memory.hpp"
+#include "weir/plugin/communicator.hpp"
 #include "weir/ptr.hpp"
 #include "weir/stream.hpp"
 #include "weir/unique_function.hpp"
@@ -68,6 +70,25 @@ class StepEnd {
  private:
   SignalWords* words_ = nullptr;
   SignalWords::Word word_ = nullptr;
+};
+
+/// A function that an engine's thread calls after a failure, so that the communicator fails at once and not at its next
+/// call.
+class FailureHandler {
+ public:
+  /// Waits while another function runs. An empty function ends the calls: its predecessor is not running afterwards.
+  void set(std::function<void()> function) {
+    const std::lock_guard lock(mutex_);
+    function_ = std::move(function);
+  }
+  void call() {
+    const std::lock_guard lock(mutex_);
+    if (function_) function_();
+  }
+
+ private:
+  std::mutex mutex_;  // guards the next member, and is held while it runs
+  std::function<void()> function_;
 };
 
 /// The steps of one rank, which run one after another in the order of submission.

@@ -37,14 +37,11 @@ Communicator::Communicator(const Library& library, Device& device, SharedPtr sha
   shared_->recorder = flight_recorder();
   shared_->recorder->set_marks(true);
   Progress::instance().ensure_started();
-  shared_->owner = this;
+  shared_->on_failure.set([this] { do_check(); });
 }
 
 Communicator::~Communicator() {
-  {
-    const std::lock_guard lock(shared_->owner_mutex);
-    shared_->owner = nullptr;
-  }
+  shared_->on_failure.set({});
   try {  // copies on the stream may still use staged memory
     for (const Staged& staged : shared_->staged) staged.used->synchronize();
   } catch (...) {  // the device has failed, so its work is over
@@ -162,11 +159,6 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
 void Communicator::do_check() {
   if (!shared_->failed.load(std::memory_order_acquire)) return;
   shared_->late != 0 ? fail_late(shared_->late) : fail(shared_->cause());
-}
-
-void Shared::tell_owner() {
-  const std::lock_guard lock(owner_mutex);
-  if (owner != nullptr) owner->do_check();
 }
 
 void Communicator::do_abort() noexcept { shared_->fail(fmt::format("rank {} called Communicator::abort", rank())); }

@@ -15,10 +15,10 @@ class Communicator final : public weir::CommunicatorImpl {
  public:
   Communicator(const Library& library, Device& device, SharedPtr shared);
   ~Communicator() override;
-  void do_check() override;
 
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override;
+  void do_check() override;
   void do_abort() noexcept override;
   std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks,
                                         std::span<const std::vector<int>> members) override;

@@ -286,7 +286,7 @@ void Progress::run() {
       has_moved = has_moved || over || step->requests.size() != requests;
       if (!over) continue;
       step->end();
-      if (step->shared->failed.load(std::memory_order_acquire)) step->shared->tell_owner();
+      if (step->shared->failed.load(std::memory_order_acquire)) step->shared->on_failure.call();
       if (!step->requests.empty()) lost.push_back(std::move(step));
       step.reset();
     }

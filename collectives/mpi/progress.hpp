@@ -19,8 +19,6 @@
 /// The progress thread, which makes MPI's calls and polls their requests.
 namespace weir::mpi {
 
-class Communicator;
-
 /// Pinned memory that replaces GPU memory if MPI cannot access the GPU's memory.
 struct Staged {
   AllocationPtr memory;
@@ -37,8 +35,6 @@ struct Shared {
 
   void fail(const std::string& why) noexcept;
   std::string cause() const;
-  /// Makes the communicator fail at once, not at its next call, so that the other ranks hear of it.
-  void tell_owner();
 
   const Library& library;
   Handle comm = 0;  // a duplicate of the program's communicator
@@ -49,8 +45,7 @@ struct Shared {
   std::shared_ptr<FlightRecorder> recorder;  // of the communicator
   std::atomic<std::uint64_t> late{0};        // the number of the call that took too long
   std::atomic<bool> failed{false};
-  std::mutex owner_mutex;         // guards the next member, and is held while its failure is handled
-  Communicator* owner = nullptr;  // null when it is gone
+  collectives::FailureHandler on_failure;  // the communicator's
 
  private:
   mutable std::mutex mutex_;

@@ -115,6 +115,9 @@ class WEIR_API CommunicatorImpl : public Communicator {
   /// The last operations, in which the plugin marks when each begins and ends. It may outlive the communicator.
   const std::shared_ptr<FlightRecorder>& flight_recorder() const noexcept { return recorder_; }
 
+  /// The number of splits so far, including the one that runs.
+  int splits() const noexcept { return splits_; }
+
   /// Fails because a call has not ended within the timeout. `number`: the call's; 0 if it is not known. Any thread.
   void fail_late(std::uint64_t number) noexcept;
   /// Records the cause of a failure and calls `do_abort`, unless the communicator has already failed. Any thread.
