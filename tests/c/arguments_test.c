@@ -1,191 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/c/check.h"
 
-// Tests arguments that C++ cannot pass: null for every pointer, and numbers that are no valid enumerator, flag or size.
-
-#define IS_REFUSED(call) FAILS(WEIR_ERROR_INVALID_ARGUMENT, " is null", call)
-
-static void test_nulls(void) {
-  IS_REFUSED(weir_last_error(NULL));
-  IS_REFUSED(weir_backend_open(NULL, NULL));
-  IS_REFUSED(weir_backend_open_default(NULL));
-  IS_REFUSED(weir_backend_probe(NULL, NULL));
-  IS_REFUSED(weir_backend_get_versions(NULL, NULL));
-  IS_REFUSED(weir_backend_device(NULL, 0, NULL));
-  IS_REFUSED(weir_device_get_default(NULL));
-  IS_REFUSED(weir_device_get(NULL, NULL));
-  IS_REFUSED(weir_device_enumerate(0, NULL, NULL));
-  IS_REFUSED(weir_device_get_properties(NULL, NULL));
-  IS_REFUSED(weir_device_memory_info(NULL, NULL, NULL));
-  IS_REFUSED(weir_device_synchronize(NULL));
-  IS_REFUSED(weir_device_synchronize_for(NULL, 0, NULL));
-  IS_REFUSED(weir_device_get_feature(NULL, (weir_feature)0, NULL, NULL));
-  IS_REFUSED(weir_device_require(NULL, NULL, 0));
-  IS_REFUSED(weir_device_can_access_peer(NULL, NULL, NULL));
-  IS_REFUSED(weir_device_enable_peer_access(NULL, NULL));
-  IS_REFUSED(weir_device_disable_peer_access(NULL, NULL));
-  IS_REFUSED(weir_device_health(NULL, NULL, NULL));
-  IS_REFUSED(weir_feature_parse(NULL, NULL));
-  IS_REFUSED(weir_allocation_create(NULL, 0, (weir_memory_kind)0, NULL));
-  IS_REFUSED(weir_allocation_create_async(NULL, 0, NULL, NULL));
-  IS_REFUSED(weir_allocation_get_interprocess_handle(NULL, NULL));
-  IS_REFUSED(weir_allocation_open(NULL, NULL, 0, NULL));
-  IS_REFUSED(weir_allocation_set_name(NULL, NULL));
-  IS_REFUSED(weir_device_copy(NULL, NULL, NULL, 0));
-  IS_REFUSED(weir_memory_pool_create(NULL, NULL, NULL));
-  IS_REFUSED(weir_memory_pool_get_default(NULL, NULL));
-  IS_REFUSED(weir_memory_pool_usage(NULL, NULL, NULL));
-  IS_REFUSED(weir_memory_pool_trim(NULL, 0));
-  IS_REFUSED(weir_memory_pool_set_release_threshold(NULL, 0));
-  IS_REFUSED(weir_host_registration_create(NULL, NULL, 0, NULL));
-  IS_REFUSED(weir_event_create(NULL, 0, NULL));
-  IS_REFUSED(weir_event_describe(NULL, NULL));
-  IS_REFUSED(weir_event_set_name(NULL, NULL));
-  IS_REFUSED(weir_event_record(NULL, NULL));
-  IS_REFUSED(weir_event_record_external(NULL, NULL));
-  IS_REFUSED(weir_event_query(NULL, NULL));
-  IS_REFUSED(weir_event_synchronize(NULL));
-  IS_REFUSED(weir_event_synchronize_for(NULL, 0, NULL));
-  IS_REFUSED(weir_event_elapsed_time(NULL, NULL, NULL));
-  IS_REFUSED(weir_event_get_interprocess_handle(NULL, NULL));
-  IS_REFUSED(weir_event_open(NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_create(NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_get_default(NULL, NULL));
-  IS_REFUSED(weir_stream_get_per_thread(NULL, NULL));
-  IS_REFUSED(weir_stream_wrap(NULL, NULL, (weir_ownership)0, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_close(NULL));
-  IS_REFUSED(weir_stream_release_handle(NULL, NULL));
-  IS_REFUSED(weir_device_priority_range(NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_share_native_handle(NULL, NULL));
-  IS_REFUSED(weir_stream_native_context(NULL, NULL));
-  IS_REFUSED(weir_stream_id(NULL, NULL));
-  IS_REFUSED(weir_stream_is_non_blocking(NULL, NULL));
-  IS_REFUSED(weir_stream_get_priority(NULL, NULL));
-  IS_REFUSED(weir_stream_describe(NULL, NULL));
-  IS_REFUSED(weir_stream_set_name(NULL, NULL));
-  IS_REFUSED(weir_stream_synchronize(NULL));
-  IS_REFUSED(weir_stream_synchronize_for(NULL, 0, NULL));
-  IS_REFUSED(weir_stream_query(NULL, NULL));
-  IS_REFUSED(weir_stream_record(NULL, 0, NULL));
-  IS_REFUSED(weir_stream_wait_event(NULL, NULL));
-  IS_REFUSED(weir_stream_wait_event_external(NULL, NULL));
-  IS_REFUSED(weir_stream_wait_stream(NULL, NULL));
-  IS_REFUSED(weir_stream_launch_host_function(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_launch_named_host_function(NULL, NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_add_callback(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_pending(NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_get_synchronization_policy(NULL, NULL));
-  IS_REFUSED(weir_stream_set_synchronization_policy(NULL, (weir_synchronization_policy)0));
-  IS_REFUSED(weir_stream_get_access_policy_window(NULL, NULL));
-  IS_REFUSED(weir_stream_set_access_policy_window(NULL, NULL));
-  IS_REFUSED(weir_stream_copy_attributes(NULL, NULL));
-  IS_REFUSED(weir_stream_copy(NULL, NULL, NULL, 0));
-  IS_REFUSED(weir_stream_read(NULL, NULL, NULL, 0));
-  IS_REFUSED(weir_stream_copy_pitched(NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_copy_batch(NULL, NULL, 0, WEIR_SOURCE_IN_STREAM_ORDER));
-  IS_REFUSED(weir_allocation_adopt(NULL, NULL, 0, WEIR_MEMORY_DEVICE, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_copy_peer(NULL, NULL, NULL, NULL, NULL, 0));
-  IS_REFUSED(weir_stream_fill(NULL, NULL, 0, 0, 0));
-  IS_REFUSED(weir_stream_fill_pattern(NULL, NULL, NULL, 0, 0, 0));
-  IS_REFUSED(weir_stream_fill_pitched(NULL, NULL, 0, 0));
-  IS_REFUSED(weir_stream_attach_memory(NULL, NULL, (weir_attach_mode)0));
-  IS_REFUSED(weir_stream_prefetch(NULL, NULL, 0, 0, (weir_prefetch_target)0));
-  IS_REFUSED(weir_stream_write_value32(NULL, NULL, 0));
-  IS_REFUSED(weir_stream_write_value64(NULL, NULL, 0));
-  IS_REFUSED(weir_stream_wait_value32(NULL, NULL, 0, (weir_wait_condition)0, 0));
-  IS_REFUSED(weir_stream_wait_value64(NULL, NULL, 0, (weir_wait_condition)0, 0));
-  IS_REFUSED(weir_stream_batch_memory_operations(NULL, NULL, 0));
-  IS_REFUSED(weir_stream_begin_capture(NULL, (weir_capture_mode)0));
-  IS_REFUSED(weir_stream_join_capture(NULL));
-  IS_REFUSED(weir_stream_end_capture(NULL, NULL));
-  IS_REFUSED(weir_stream_discard_capture(NULL));
-  IS_REFUSED(weir_stream_capture_info(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_resume_capture(NULL, NULL, (weir_capture_mode)0));
-  IS_REFUSED(weir_stream_add_child_graph(NULL, NULL));
-  IS_REFUSED(weir_stream_capture_if(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_stream_capture_while(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_graph_describe(NULL, NULL));
-  IS_REFUSED(weir_graph_get_nodes(NULL, 0, NULL, NULL));
-  IS_REFUSED(weir_graph_get_edges(NULL, 0, NULL, NULL));
-  IS_REFUSED(weir_graph_debug_dot(NULL, NULL));
-  IS_REFUSED(weir_graph_clone(NULL, NULL));
-  IS_REFUSED(weir_graph_instantiate(NULL, 0, NULL));
-  IS_REFUSED(weir_graph_exec_describe(NULL, NULL));
-  IS_REFUSED(weir_graph_exec_launch(NULL, NULL));
-  IS_REFUSED(weir_graph_exec_upload(NULL, NULL));
-  IS_REFUSED(weir_graph_exec_update(NULL, NULL));
-  IS_REFUSED(weir_module_compile(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_module_load(NULL, NULL, 0, NULL));
-  IS_REFUSED(weir_module_load_bundle(NULL, NULL, 0, NULL));
-  IS_REFUSED(weir_compile_image(NULL, NULL, NULL, NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_module_get_global(NULL, NULL, NULL, NULL));
-  IS_REFUSED(weir_module_get_kernel(NULL, NULL, NULL));
-  IS_REFUSED(weir_kernel_get_parameter_sizes(NULL, 0, NULL, NULL));
-  IS_REFUSED(weir_kernel_get_properties(NULL, NULL));
-  IS_REFUSED(weir_kernel_max_active_blocks(NULL, 0, 0, NULL));
-  IS_REFUSED(weir_kernel_suggested_block_size(NULL, 0, NULL));
-  IS_REFUSED(weir_grid_for(0, 0, NULL));
-  IS_REFUSED(weir_stream_launch(NULL, NULL, NULL, NULL, NULL, 0));
-
-  weir_free(NULL);
-  CHECK(weir_backend_name(NULL) == NULL);
-  CHECK(weir_backend_device_count(NULL) == 0);
-  CHECK(weir_device_backend(NULL) == NULL);
-  CHECK(weir_device_ordinal(NULL) == 0);
-  CHECK(weir_device_describe(NULL) == NULL);
-  CHECK(weir_device_native_handle(NULL) == 0);
-  CHECK(!weir_device_supports(NULL, (weir_feature)0));
-  CHECK(!weir_device_is_poisoned(NULL));
-  CHECK(weir_allocation_retain(NULL) == NULL);
-  weir_allocation_release(NULL);
-  CHECK(weir_allocation_data(NULL) == NULL);
-  CHECK(weir_allocation_size(NULL) == 0);
-  CHECK(weir_allocation_kind(NULL) == 0);
-  CHECK(weir_allocation_device(NULL) == NULL);
-  CHECK(weir_allocation_stream(NULL) == NULL);
-  CHECK(!weir_allocation_host_accessible(NULL));
-  CHECK(weir_memory_pool_retain(NULL) == NULL);
-  weir_memory_pool_release(NULL);
-  CHECK(weir_memory_pool_device(NULL) == NULL);
-  CHECK(weir_memory_pool_native_handle(NULL) == NULL);
-  CHECK(weir_host_registration_retain(NULL) == NULL);
-  weir_host_registration_release(NULL);
-  CHECK(weir_host_registration_data(NULL) == NULL);
-  CHECK(weir_host_registration_size(NULL) == 0);
-  CHECK(weir_host_registration_device_pointer(NULL) == NULL);
-  CHECK(weir_event_retain(NULL) == NULL);
-  weir_event_release(NULL);
-  CHECK(weir_event_device(NULL) == NULL);
-  CHECK(weir_event_get_flags(NULL) == 0);
-  CHECK(weir_event_native_handle(NULL) == NULL);
-  CHECK(weir_event_share_native_handle(NULL) == NULL);
-  CHECK(!weir_event_is_recorded(NULL));
-  CHECK(weir_stream_retain(NULL) == NULL);
-  weir_stream_release(NULL);
-  CHECK(weir_stream_device(NULL) == NULL);
-  CHECK(weir_stream_get_kind(NULL) == 0);
-  CHECK(weir_stream_native_handle(NULL) == NULL);
-  CHECK(!weir_stream_is_closed(NULL));
-  CHECK(weir_stream_compare(NULL, NULL) == 0);
-  CHECK(weir_stream_hash(NULL) == 0);
-  CHECK(weir_graph_retain(NULL) == NULL);
-  weir_graph_release(NULL);
-  CHECK(weir_graph_device(NULL) == NULL);
-  CHECK(weir_graph_native_handle(NULL) == NULL);
-  CHECK(weir_graph_exec_retain(NULL) == NULL);
-  weir_graph_exec_release(NULL);
-  CHECK(weir_graph_exec_device(NULL) == NULL);
-  CHECK(weir_graph_exec_native_handle(NULL) == NULL);
-  CHECK(weir_module_retain(NULL) == NULL);
-  weir_module_release(NULL);
-  CHECK(weir_module_device(NULL) == NULL);
-  CHECK(weir_module_native_handle(NULL) == NULL);
-  CHECK(weir_kernel_retain(NULL) == NULL);
-  weir_kernel_release(NULL);
-  CHECK(weir_kernel_name(NULL) == NULL);
-  CHECK(weir_kernel_module(NULL) == NULL);
-  CHECK(weir_kernel_native_handle(NULL) == NULL);
-}
+// Tests arguments that C++ cannot pass: numbers that are no valid enumerator, flag or size, and null where the other
+// arguments are right. nulls.sh makes the test of all functions with nothing but 0.
 
 // Refused before anything happens, with the argument's name and its value.
 #define IS_WRONG(words, call) FAILS(WEIR_ERROR_INVALID_ARGUMENT, words, call)
@@ -271,6 +88,11 @@ static void test_launch_arguments(void) {
     IS_WRONG("argument 2", weir_stream_launch(stream, add, &one, arguments, wrong_sizes, 2));
   }
   IS_WRONG("arguments is null", weir_stream_launch(stream, add, &one, NULL, sizes, 2));
+  weir_argument_kind kinds[] = {WEIR_ARGUMENT_ADDRESS, WEIR_ARGUMENT_ADDRESS};
+  IS_WRONG("argument 2 is an address", weir_stream_launch_typed(stream, add, &one, arguments, sizes, kinds, 2));
+  kinds[1] = (weir_argument_kind)9;
+  IS_WRONG("kinds is 9", weir_stream_launch_typed(stream, add, &one, arguments, sizes, kinds, 2));
+  IS_WRONG("kinds is null", weir_stream_launch_typed(stream, add, &one, arguments, sizes, NULL, 2));
   IS_WRONG("config is null", weir_stream_launch(stream, add, NULL, arguments, sizes, 2));
   IS_WRONG("config->flags", weir_stream_launch(stream, add, &wrong, arguments, sizes, 2));
 
@@ -303,10 +125,26 @@ static void test_launch_arguments(void) {
   weir_allocation_release(memory);
 }
 
+// Host functions and callbacks: a refused call destroys the data, once, before it returns.
+static void test_refused_callbacks(void) {
+  weir_stream* const stream = new_stream();
+  counted data = {0};
+  IS_WRONG("stream is null", weir_stream_launch_host_function(NULL, count_call, count_destroy, &data));
+  IS_WRONG("function is null", weir_stream_launch_host_function(stream, NULL, count_destroy, &data));
+  IS_WRONG("function is null", weir_stream_launch_named_host_function(stream, "f", NULL, count_destroy, &data));
+  IS_WRONG("callback is null", weir_stream_add_callback(stream, NULL, count_destroy, &data));
+  OK(weir_stream_close(stream));
+  FAILS(WEIR_ERROR_STREAM_CLOSED, "closed", weir_stream_launch_host_function(stream, count_call, count_destroy, &data));
+  FAILS(WEIR_ERROR_STREAM_CLOSED, "closed", weir_stream_add_callback(stream, count_status, count_destroy, &data));
+  CHECK(atomic_load(&data.destroyed) == 6 && atomic_load(&data.calls) == 0);
+  weir_stream_release(stream);
+}
+
 void test_arguments(void) {
   test_nulls();
   test_numbers();
   test_launch_arguments();
+  test_refused_callbacks();
 }
 
 // A stream fills memory, and another one launches a kernel whose second argument is a number: the memory's address. `kind`:

@@ -151,6 +151,13 @@ static void test_streams(void) {
   char* text = NULL;
   CHECK(weir_stream_get_kind(stream) == WEIR_STREAM_OWNED && weir_stream_device(stream) == test_device());
   CHECK(weir_stream_native_handle(stream) != NULL && !weir_stream_is_closed(stream));
+  CHECK(weir_stream_retain(stream) == stream);
+  weir_stream_release(stream);
+  counted called = {0};
+  if (NEEDS(WEIR_FEATURE_STREAM_CALLBACKS, weir_stream_add_callback(stream, count_status, NULL, &called))) {
+    OK(weir_stream_synchronize(stream));
+    CHECK(atomic_load(&called.calls) == 1);
+  }
   OK(weir_stream_set_name(stream, "copies"));
   HAS_TEXT(" 'copies' ", weir_stream_describe(stream, &text));
   OK(weir_stream_set_name(stream, NULL));
@@ -338,10 +345,57 @@ static void test_graphs(void) {
   weir_allocation_release(memory);
 }
 
+// x = 7, which is scratch memory of the saved graph; y = x, which is bound; and a call of "report".
+static void test_portable_graphs(void) {
+  weir_stream* const stream = new_stream();
+  weir_allocation* const memory = new_pinned(8192);
+  uint32_t* const x = weir_allocation_data(memory);
+  uint32_t* const y = x + 1024;
+  weir_named_memory names[] = {{"x", x, 64, WEIR_MEMORY_PINNED, WEIR_ROLE_SCRATCH},
+                               {"y", y, 64, WEIR_MEMORY_PINNED, WEIR_ROLE_BOUND}};
+  weir_graph* graph = NULL;
+  weir_portable_graph* loaded = NULL;
+  void* bytes = NULL;
+  char* text = NULL;
+  size_t size = 0;
+  if (can_capture(stream) && has(WEIR_FEATURE_HOST_FUNCTIONS_IN_CAPTURE)) {
+    OK(weir_stream_begin_portable_capture(stream, WEIR_CAPTURE_THREAD_LOCAL));
+    OK(weir_stream_fill(stream, x, 7, 4, 16));
+    OK(weir_stream_copy(stream, y, x, 64));
+    OK(weir_stream_launch_named_host_function(stream, "report", count_call, NULL, &(counted){0}));
+    OK(weir_stream_end_capture(stream, &graph));
+    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "memory is null", weir_graph_save_bytes(graph, NULL, 2, &bytes, &size));
+    names[0].role = (weir_memory_role)3;
+    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "role is 3", weir_graph_save_bytes(graph, names, 2, &bytes, &size));
+    names[0].role = WEIR_ROLE_SCRATCH;
+    OK(weir_graph_save_bytes(graph, names, 2, &bytes, &size));
+    OK(weir_device_load_graph_bytes(test_device(), bytes, size, &loaded));
+    weir_free(bytes);
+    weir_graph_release(graph);
+    CHECK(weir_portable_graph_device(loaded) == test_device() && weir_portable_graph_retain(loaded) == loaded);
+    weir_portable_graph_release(loaded);
+    CHECK(strchr(weir_portable_graph_captured_on(loaded), ' ') != NULL);
+    HAS_TEXT("portable graph", weir_portable_graph_describe(loaded, &text));
+    OK(weir_portable_graph_get_memory(loaded, 1, NULL, NULL));
+    HAS_TEXT("y", weir_portable_graph_get_memory(loaded, 1, NULL, &text));
+    HAS_TEXT("report", weir_portable_graph_get_host_function(loaded, 0, &text));
+    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "index is 2", weir_portable_graph_get_memory(loaded, 2, NULL, NULL));
+    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "index is 1", weir_portable_graph_get_host_function(loaded, 1, &text));
+    counted data = {0};
+    FAILS(WEIR_ERROR_INVALID_ARGUMENT, "'nosuch'",
+          weir_portable_graph_bind_host_function(loaded, "nosuch", count_call, count_destroy, &data));
+    CHECK(atomic_load(&data.destroyed) == 1);
+    weir_portable_graph_release(loaded);
+  }
+  weir_stream_release(stream);
+  weir_allocation_release(memory);
+}
+
 void test_objects(void) {
   test_memory();
   test_streams();
   test_pending();
   test_modules();
   test_graphs();
+  test_portable_graphs();
 }
