@@ -9,10 +9,8 @@ static_assert(static_cast<unsigned>(weir::AccessProperty::persisting) == WEIR_AC
 using namespace weir::c;
 
 weir_result weir_stream_get_synchronization_policy(const weir_stream* stream, weir_synchronization_policy* policy) {
-  return call(__func__, [&] {
-    auto& result = output(policy, "policy");
-    result = static_cast<weir_synchronization_policy>(required(stream, "stream").synchronization_policy());
-  });
+  return give(__func__, policy, "policy",
+              [&] { return static_cast<weir_synchronization_policy>(required(stream, "stream").synchronization_policy()); });
 }
 
 weir_result weir_stream_set_synchronization_policy(weir_stream* stream, weir_synchronization_policy policy) {
@@ -23,8 +21,7 @@ weir_result weir_stream_set_synchronization_policy(weir_stream* stream, weir_syn
 }
 
 weir_result weir_stream_get_access_policy_window(const weir_stream* stream, weir_access_policy_window* window) {
-  return call(__func__, [&] {
-    Output result(window, "window");
+  return give(__func__, window, "window", [&] {
     const weir::AccessPolicyWindow set = required(stream, "stream").access_policy_window();
     weir_access_policy_window all{};
     all.base = set.base;
@@ -32,7 +29,7 @@ weir_result weir_stream_get_access_policy_window(const weir_stream* stream, weir
     all.hit_ratio = set.hit_ratio;
     all.hit = static_cast<weir_access_property>(set.hit);
     all.miss = static_cast<weir_access_property>(set.miss);
-    result = all;
+    return all;
   });
 }
 

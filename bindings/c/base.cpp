@@ -164,8 +164,7 @@ const char* weir_last_error_message(void) {
 }
 
 weir_result weir_last_error(weir_error* error) {
-  return call(__func__, [&] {
-    Output result(error, "error");
+  return give(__func__, error, "error", [&] {
     weir_error all{};
     all.message = weir_last_error_message();
     all.operation = all.object = all.detail = all.native_name = all.native_message = "";
@@ -180,7 +179,7 @@ weir_result weir_last_error(weir_error* error) {
         all.native_message = last->error->native().message.c_str();
       }
     }
-    result = all;
+    return all;
   });
 }
 

@@ -122,6 +122,15 @@ void release(Handle* handle) noexcept {
   if (handle != nullptr) object(handle)->release();
 }
 
+template <class Handle>
+weir_device* device_of(const Handle* handle) noexcept {
+  return handle != nullptr ? weir::c::handle(&object(handle)->device()) : nullptr;
+}
+template <class Handle>
+void* native_handle_of(const Handle* handle) noexcept {
+  return handle != nullptr ? object(handle)->native_handle() : nullptr;
+}
+
 // --- Arguments ----------------------------------------------------------------------------------------------------------
 
 /// Returns the output parameter. Throws if it is null. C functions call this first, so that a failure has no effect.
@@ -191,6 +200,21 @@ class Output {
  private:
   S& given_;
 };
+
+/// Calls `body` like `call`, and stores what it returns in `*result`. Refuses a null `result`, and a structure with an
+/// invalid `struct_size`, before it calls `body`.
+template <class T, class F>
+weir_result give(const char* function, T* result, const char* name, F&& body) noexcept {
+  return call(function, [&] {
+    if constexpr (requires { result->struct_size; }) {
+      Output checked(result, name);
+      checked = std::forward<F>(body)();
+    } else {
+      T& given = output(result, name);
+      given = std::forward<F>(body)();
+    }
+  });
+}
 
 /// Returns a copy on the heap, for the caller to free with `weir_free`. Throws std::bad_alloc.
 char* new_text(std::string_view text);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/device.hpp"
 
-#include "bindings/c/call.hpp"
-#include "bindings/c/feature.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/backend.hpp"
 #include "weir/registry.hpp"
 
@@ -36,22 +35,15 @@ const char* weir_backend_known_name(size_t index) {
 }
 
 weir_result weir_backend_open(const char* name, weir_backend** backend) {
-  return call(__func__, [&] {
-    auto& result = output(backend, "backend");
-    result = handle(&Registry::instance().open(text(name, "name")));
-  });
+  return give(__func__, backend, "backend", [&] { return handle(&Registry::instance().open(text(name, "name"))); });
 }
 
 weir_result weir_backend_open_default(weir_backend** backend) {
-  return call(__func__, [&] {
-    auto& result = output(backend, "backend");
-    result = handle(&Registry::instance().default_backend());
-  });
+  return give(__func__, backend, "backend", [&] { return handle(&Registry::instance().default_backend()); });
 }
 
 weir_result weir_backend_probe(const char* name, weir_backend_info* info) {
-  return call(__func__, [&] {
-    Output result(info, "info");
+  return give(__func__, info, "info", [&] {
     const weir::BackendInfo& found = Registry::instance().probe(text(name, "name"));
     weir_backend_info all{};
     all.name = found.name.c_str();
@@ -60,7 +52,7 @@ weir_result weir_backend_probe(const char* name, weir_backend_info* info) {
     all.plugin_path = found.plugin_path.c_str();
     all.plugin_version = found.plugin_version.c_str();
     all.backend = handle(found.backend);
-    result = all;
+    return all;
   });
 }
 
@@ -69,15 +61,14 @@ const char* weir_backend_name(const weir_backend* backend) {
 }
 
 weir_result weir_backend_get_versions(const weir_backend* backend, weir_backend_versions* versions) {
-  return call(__func__, [&] {
-    Output result(versions, "versions");
+  return give(__func__, versions, "versions", [&] {
     const weir::BackendVersions& found = required(backend, "backend").versions();
     weir_backend_versions all{};
     all.driver = found.driver.c_str();
     all.runtime = found.runtime.c_str();
     all.library_path = found.library_path.c_str();
     all.compiler = found.compiler.c_str();
-    result = all;
+    return all;
   });
 }
 
@@ -86,35 +77,25 @@ int32_t weir_backend_device_count(const weir_backend* backend) {
 }
 
 weir_result weir_backend_device(const weir_backend* backend, int32_t ordinal, weir_device** device) {
-  return call(__func__, [&] {
-    auto& result = output(device, "device");
-    result = handle(&required(backend, "backend").device(ordinal));
-  });
+  return give(__func__, device, "device", [&] { return handle(&required(backend, "backend").device(ordinal)); });
 }
 
 // --- Devices ------------------------------------------------------------------------------------------------------------
 
 weir_result weir_device_get_default(weir_device** device) {
-  return call(__func__, [&] {
-    auto& result = output(device, "device");
-    result = handle(&weir::default_device());
-  });
+  return give(__func__, device, "device", [&] { return handle(&weir::default_device()); });
 }
 
 weir_result weir_device_get(const char* name, weir_device** device) {
-  return call(__func__, [&] {
-    auto& result = output(device, "device");
-    result = handle(&weir::device(text(name, "name")));
-  });
+  return give(__func__, device, "device", [&] { return handle(&weir::device(text(name, "name"))); });
 }
 
 weir_result weir_device_enumerate(size_t capacity, weir_device** devices, size_t* count) {
-  return call(__func__, [&] {
-    auto& result = output(count, "count");
+  return give(__func__, count, "count", [&] {
     elements(devices, capacity, "devices");
     const auto all = weir::devices();
     for (std::size_t i = 0; i < std::min(capacity, all.size()); ++i) devices[i] = handle(all[i]);
-    result = all.size();
+    return all.size();
   });
 }
 
@@ -133,8 +114,7 @@ int64_t weir_device_native_handle(const weir_device* device) {
 }
 
 weir_result weir_device_get_properties(const weir_device* device, weir_device_properties* properties) {
-  return call(__func__, [&] {
-    Output result(properties, "properties");
+  return give(__func__, properties, "properties", [&] {
     const weir::DeviceProperties& known = required(device, "device").properties();
     weir_device_properties all{};
     all.name = known.name.c_str();
@@ -161,7 +141,7 @@ weir_result weir_device_get_properties(const weir_device* device, weir_device_pr
     all.async_engine_count = known.async_engine_count;
     all.flags = (known.integrated ? WEIR_DEVICE_INTEGRATED : 0U) | (known.ecc_enabled ? WEIR_DEVICE_ECC_ENABLED : 0U) |
                 (known.unified_addressing ? WEIR_DEVICE_UNIFIED_ADDRESSING : 0U);
-    result = all;
+    return all;
   });
 }
 
@@ -178,10 +158,8 @@ weir_result weir_device_synchronize(weir_device* device) {
 }
 
 weir_result weir_device_synchronize_for(weir_device* device, int64_t timeout_ns, bool* complete) {
-  return call(__func__, [&] {
-    auto& result = output(complete, "complete");
-    result = required(device, "device").synchronize_for(std::chrono::nanoseconds(timeout_ns));
-  });
+  return give(__func__, complete, "complete",
+              [&] { return required(device, "device").synchronize_for(std::chrono::nanoseconds(timeout_ns)); });
 }
 
 // --- Features -----------------------------------------------------------------------------------------------------------
@@ -217,10 +195,7 @@ weir_result weir_device_require(const weir_device* device, const weir_feature* f
 // --- Peers --------------------------------------------------------------------------------------------------------------
 
 weir_result weir_device_can_access_peer(const weir_device* device, const weir_device* peer, bool* can) {
-  return call(__func__, [&] {
-    auto& result = output(can, "can");
-    result = required(device, "device").can_access_peer(required(peer, "peer"));
-  });
+  return give(__func__, can, "can", [&] { return required(device, "device").can_access_peer(required(peer, "peer")); });
 }
 
 weir_result weir_device_enable_peer_access(weir_device* device, const weir_device* peer) {
@@ -234,11 +209,10 @@ weir_result weir_device_disable_peer_access(weir_device* device, const weir_devi
 // --- Health -------------------------------------------------------------------------------------------------------------
 
 weir_result weir_device_health(const weir_device* device, weir_result* state, char** description) {
-  return call(__func__, [&] {
-    auto& result = output(state, "state");
+  return give(__func__, state, "state", [&] {
     const weir::DeviceHealth health = required(device, "device").health();
     if (description != nullptr) *description = new_text(health.describe());
-    result = health.error ? result_of(health.error->errc()) : WEIR_SUCCESS;
+    return health.error ? result_of(health.error->errc()) : WEIR_SUCCESS;
   });
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/event.hpp"
 
-#include "bindings/c/call.hpp"
-#include "bindings/c/event.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
@@ -21,18 +20,14 @@ EventOptions event_options(std::uint32_t flags) {
 using namespace weir::c;
 
 weir_result weir_event_create(weir_device* device, uint32_t flags, weir_event** event) {
-  return call(__func__, [&] {
-    auto& result = output(event, "event");
-    result = handle(required(device, "device").create_event(event_options(flags)));
-  });
+  return give(__func__, event, "event",
+              [&] { return handle(required(device, "device").create_event(event_options(flags))); });
 }
 
 weir_event* weir_event_retain(weir_event* event) { return retain(event); }
 void weir_event_release(weir_event* event) { release(event); }
 
-weir_device* weir_event_device(const weir_event* event) {
-  return event != nullptr ? handle(&object(event)->device()) : nullptr;
-}
+weir_device* weir_event_device(const weir_event* event) { return device_of(event); }
 
 uint32_t weir_event_get_flags(const weir_event* event) {
   if (event == nullptr) return 0;
@@ -41,9 +36,7 @@ uint32_t weir_event_get_flags(const weir_event* event) {
          (options.interprocess ? WEIR_EVENT_INTERPROCESS : 0U);
 }
 
-void* weir_event_native_handle(const weir_event* event) {
-  return event != nullptr ? object(event)->native_handle() : nullptr;
-}
+void* weir_event_native_handle(const weir_event* event) { return native_handle_of(event); }
 
 void* weir_event_share_native_handle(weir_event* event) {
   return event != nullptr ? object(event)->share_native_handle() : nullptr;
@@ -52,10 +45,7 @@ void* weir_event_share_native_handle(weir_event* event) {
 bool weir_event_is_recorded(const weir_event* event) { return event != nullptr && object(event)->is_recorded(); }
 
 weir_result weir_event_describe(const weir_event* event, char** text) {
-  return call(__func__, [&] {
-    auto& result = output(text, "text");
-    result = new_text(required(event, "event").describe());
-  });
+  return give(__func__, text, "text", [&] { return new_text(required(event, "event").describe()); });
 }
 
 weir_result weir_event_set_name(weir_event* event, const char* name) {
@@ -71,10 +61,7 @@ weir_result weir_event_record_external(weir_event* event, weir_stream* stream) {
 }
 
 weir_result weir_event_query(const weir_event* event, bool* complete) {
-  return call(__func__, [&] {
-    auto& result = output(complete, "complete");
-    result = required(event, "event").is_complete();
-  });
+  return give(__func__, complete, "complete", [&] { return required(event, "event").is_complete(); });
 }
 
 weir_result weir_event_synchronize(const weir_event* event) {
@@ -82,30 +69,22 @@ weir_result weir_event_synchronize(const weir_event* event) {
 }
 
 weir_result weir_event_synchronize_for(const weir_event* event, int64_t timeout_ns, bool* complete) {
-  return call(__func__, [&] {
-    auto& result = output(complete, "complete");
-    result = required(event, "event").synchronize_for(std::chrono::nanoseconds(timeout_ns));
-  });
+  return give(__func__, complete, "complete",
+              [&] { return required(event, "event").synchronize_for(std::chrono::nanoseconds(timeout_ns)); });
 }
 
 weir_result weir_event_elapsed_time(const weir_event* start, const weir_event* end, double* milliseconds) {
-  return call(__func__, [&] {
-    auto& result = output(milliseconds, "milliseconds");
+  return give(__func__, milliseconds, "milliseconds", [&] {
     const weir::Event& first = required(start, "start");
-    result = required(end, "end").elapsed_since(first).count();
+    return required(end, "end").elapsed_since(first).count();
   });
 }
 
 weir_result weir_event_get_interprocess_handle(const weir_event* event, weir_interprocess_handle* handle) {
-  return call(__func__, [&] {
-    auto& result = output(handle, "handle");
-    result = bytes_of(required(event, "event").interprocess_handle());
-  });
+  return give(__func__, handle, "handle", [&] { return bytes_of(required(event, "event").interprocess_handle()); });
 }
 
 weir_result weir_event_open(weir_device* device, const weir_interprocess_handle* handle, weir_event** event) {
-  return call(__func__, [&] {
-    auto& result = output(event, "event");
-    result = weir::c::handle(required(device, "device").open_event(handle_of(output(handle, "handle"))));
-  });
+  return give(__func__, event, "event",
+              [&] { return weir::c::handle(required(device, "device").open_event(handle_of(output(handle, "handle")))); });
 }

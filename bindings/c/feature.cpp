@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/c/feature.hpp"
-
-#include "bindings/c/call.hpp"
+#include "bindings/c/convert.hpp"
 
 // The C interface: features (weir/c/feature.h).
 using namespace weir::c;
@@ -19,10 +17,9 @@ const char* weir_feature_description(weir_feature feature) {
 }
 
 weir_result weir_feature_parse(const char* name, weir_feature* feature) {
-  return call(__func__, [&] {
-    auto& result = output(feature, "feature");
+  return give(__func__, feature, "feature", [&] {
     const auto found = weir::parse_feature(text(name, "name"));
     if (!found) throw_invalid("no feature is named '" + std::string(name) + "'");
-    result = static_cast<weir_feature>(*found);
+    return static_cast<weir_feature>(*found);
   });
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/graph.hpp"
 
-#include "bindings/c/call.hpp"
-#include "bindings/c/launch.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/graph_changes.hpp"
 #include "weir/stream.hpp"
 
@@ -69,10 +68,7 @@ weir_result weir_stream_join_capture(weir_stream* stream) {
 }
 
 weir_result weir_stream_end_capture(weir_stream* stream, weir_graph** graph) {
-  return call(__func__, [&] {
-    auto& result = output(graph, "graph");
-    result = handle(required(stream, "stream").end_capture());
-  });
+  return give(__func__, graph, "graph", [&] { return handle(required(stream, "stream").end_capture()); });
 }
 
 weir_result weir_stream_discard_capture(weir_stream* stream) {
@@ -140,10 +136,7 @@ weir_result weir_stream_capture_switch(weir_stream* stream, const uint32_t* cond
 }
 
 weir_result weir_stream_last_captured_node(const weir_stream* stream, uint32_t* node) {
-  return call(__func__, [&] {
-    auto& result = output(node, "node");
-    result = required(stream, "stream").last_captured_node().index;
-  });
+  return give(__func__, node, "node", [&] { return required(stream, "stream").last_captured_node().index; });
 }
 
 weir_result weir_stream_set_capture_dependencies(weir_stream* stream, const uint32_t* nodes, size_t count) {
@@ -160,82 +153,59 @@ weir_result weir_stream_set_capture_dependencies(weir_stream* stream, const uint
 weir_graph* weir_graph_retain(weir_graph* graph) { return retain(graph); }
 void weir_graph_release(weir_graph* graph) { release(graph); }
 
-weir_device* weir_graph_device(const weir_graph* graph) {
-  return graph != nullptr ? handle(&object(graph)->device()) : nullptr;
-}
+weir_device* weir_graph_device(const weir_graph* graph) { return device_of(graph); }
 
-void* weir_graph_native_handle(const weir_graph* graph) {
-  return graph != nullptr ? object(graph)->native_handle() : nullptr;
-}
+void* weir_graph_native_handle(const weir_graph* graph) { return native_handle_of(graph); }
 
 weir_result weir_graph_describe(const weir_graph* graph, char** text) {
-  return call(__func__, [&] {
-    auto& result = output(text, "text");
-    result = new_text(required(graph, "graph").describe());
-  });
+  return give(__func__, text, "text", [&] { return new_text(required(graph, "graph").describe()); });
 }
 
 weir_result weir_graph_get_nodes(const weir_graph* graph, size_t capacity, weir_node_kind* kinds, size_t* count) {
-  return call(__func__, [&] {
-    auto& result = output(count, "count");
+  return give(__func__, count, "count", [&] {
     elements(kinds, capacity, "kinds");
     const auto nodes = required(graph, "graph").topology().nodes;
     for (std::size_t i = 0; i < std::min(capacity, nodes.size()); ++i) kinds[i] = static_cast<weir_node_kind>(nodes[i]);
-    result = nodes.size();
+    return nodes.size();
   });
 }
 
 weir_result weir_graph_get_edges(const weir_graph* graph, size_t capacity, weir_graph_edge* edges, size_t* count) {
-  return call(__func__, [&] {
-    auto& result = output(count, "count");
+  return give(__func__, count, "count", [&] {
     elements(edges, capacity, "edges");
     const auto all = required(graph, "graph").topology().edges;
     for (std::size_t i = 0; i < std::min(capacity, all.size()); ++i) edges[i] = {all[i].first, all[i].second};
-    result = all.size();
+    return all.size();
   });
 }
 
 weir_result weir_graph_debug_dot(const weir_graph* graph, char** text) {
-  return call(__func__, [&] {
-    auto& result = output(text, "text");
-    result = new_text(required(graph, "graph").debug_dot());
-  });
+  return give(__func__, text, "text", [&] { return new_text(required(graph, "graph").debug_dot()); });
 }
 
 weir_result weir_graph_clone(const weir_graph* graph, weir_graph** clone) {
-  return call(__func__, [&] {
-    auto& result = output(clone, "clone");
-    result = handle(required(graph, "graph").clone());
-  });
+  return give(__func__, clone, "clone", [&] { return handle(required(graph, "graph").clone()); });
 }
 
 // --- Executable graphs --------------------------------------------------------------------------------------------------
 
 weir_result weir_graph_instantiate(const weir_graph* graph, uint32_t flags, weir_graph_exec** exec) {
-  return call(__func__, [&] {
-    auto& result = output(exec, "exec");
+  return give(__func__, exec, "exec", [&] {
     check_flags(flags, WEIR_INSTANTIATE_NO_AUTO_FREE, "flags");
     const bool auto_free = (flags & WEIR_INSTANTIATE_NO_AUTO_FREE) == 0;
-    result = handle(required(graph, "graph").instantiate({.auto_free_on_launch = auto_free}));
+    return handle(required(graph, "graph").instantiate({.auto_free_on_launch = auto_free}));
   });
 }
 
 weir_graph_exec* weir_graph_exec_retain(weir_graph_exec* exec) { return retain(exec); }
 void weir_graph_exec_release(weir_graph_exec* exec) { release(exec); }
 
-weir_device* weir_graph_exec_device(const weir_graph_exec* exec) {
-  return exec != nullptr ? handle(&object(exec)->device()) : nullptr;
-}
+weir_device* weir_graph_exec_device(const weir_graph_exec* exec) { return device_of(exec); }
 
-void* weir_graph_exec_native_handle(const weir_graph_exec* exec) {
-  return exec != nullptr ? object(exec)->native_handle() : nullptr;
-}
+void* weir_graph_exec_native_handle(const weir_graph_exec* exec) { return native_handle_of(exec); }
 
 weir_result weir_graph_exec_describe(const weir_graph_exec* exec, char** text) {
-  return call(__func__, [&] {
-    auto& result = output(text, "text");
-    result = new_text(required(exec, "exec").describe());
-  });
+  return give(__func__, text, "text", [&] { return new_text(required(exec, "exec").describe()); });
 }
 
 weir_result weir_graph_exec_launch(weir_graph_exec* exec, weir_stream* stream) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/memory.hpp"
 
-#include "bindings/c/call.hpp"
-#include "bindings/c/event.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/device.hpp"
 #include "weir/stream.hpp"
 
@@ -15,32 +14,29 @@ using namespace weir::c;
 // --- Allocations --------------------------------------------------------------------------------------------------------
 
 weir_result weir_allocation_create(weir_device* device, size_t bytes, weir_memory_kind kind, weir_allocation** allocation) {
-  return call(__func__, [&] {
-    auto& result = output(allocation, "allocation");
+  return give(__func__, allocation, "allocation", [&] {
     const auto wanted = enumerator(kind, weir::MemoryKind::managed, "kind");
-    result = handle(required(device, "device").allocate_bytes(bytes, wanted));
+    return handle(required(device, "device").allocate_bytes(bytes, wanted));
   });
 }
 
 weir_result weir_allocation_adopt(weir_device* device, void* data, size_t bytes, weir_memory_kind kind,
                                   void (*deleter)(void* data, void* user_data), void* user_data,
                                   weir_allocation** allocation) {
-  return call(__func__, [&] {
-    auto& result = output(allocation, "allocation");
+  return give(__func__, allocation, "allocation", [&] {
     const auto what = enumerator(kind, weir::MemoryKind::managed, "kind");
     weir::MemoryDeleter free;
     if (deleter != nullptr) free = [deleter, user_data](void* memory) { deleter(memory, user_data); };
-    result = handle(required(device, "device").adopt_memory(data, bytes, what, std::move(free)));
+    return handle(required(device, "device").adopt_memory(data, bytes, what, std::move(free)));
   });
 }
 
 weir_result weir_allocation_create_async(weir_stream* stream, size_t bytes, weir_memory_pool* pool,
                                          weir_allocation** allocation) {
-  return call(__func__, [&] {
-    auto& result = output(allocation, "allocation");
+  return give(__func__, allocation, "allocation", [&] {
     weir::MemoryPoolRef from = nullptr;
     if (pool != nullptr) from = *object(pool);
-    result = handle(required(stream, "stream").allocate_bytes_async(bytes, from));
+    return handle(required(stream, "stream").allocate_bytes_async(bytes, from));
   });
 }
 
@@ -59,9 +55,7 @@ weir_memory_kind weir_allocation_kind(const weir_allocation* allocation) {
   return allocation != nullptr ? static_cast<weir_memory_kind>(object(allocation)->kind()) : WEIR_MEMORY_DEVICE;
 }
 
-weir_device* weir_allocation_device(const weir_allocation* allocation) {
-  return allocation != nullptr ? handle(&object(allocation)->device()) : nullptr;
-}
+weir_device* weir_allocation_device(const weir_allocation* allocation) { return device_of(allocation); }
 
 weir_stream* weir_allocation_stream(const weir_allocation* allocation) {
   return allocation != nullptr ? handle(object(allocation)->stream()) : nullptr;
@@ -76,19 +70,17 @@ weir_result weir_allocation_set_name(weir_allocation* allocation, const char* na
 }
 
 weir_result weir_allocation_get_interprocess_handle(const weir_allocation* allocation, weir_interprocess_handle* handle) {
-  return call(__func__, [&] {
-    auto& result = output(handle, "handle");
+  return give(__func__, handle, "handle", [&] {
     const weir::Allocation& shared = required(allocation, "allocation");
-    result = bytes_of(shared.device().interprocess_handle(shared));
+    return bytes_of(shared.device().interprocess_handle(shared));
   });
 }
 
 weir_result weir_allocation_open(weir_device* device, const weir_interprocess_handle* handle, size_t bytes,
                                  weir_allocation** allocation) {
-  return call(__func__, [&] {
-    auto& result = output(allocation, "allocation");
+  return give(__func__, allocation, "allocation", [&] {
     const weir::InterprocessHandle theirs = handle_of(output(handle, "handle"));
-    result = weir::c::handle(required(device, "device").open_allocation(theirs, bytes));
+    return weir::c::handle(required(device, "device").open_allocation(theirs, bytes));
   });
 }
 
@@ -99,31 +91,23 @@ weir_result weir_device_copy(weir_device* device, void* destination, const void*
 // --- Pools --------------------------------------------------------------------------------------------------------------
 
 weir_result weir_memory_pool_create(weir_device* device, const weir_memory_pool_options* options, weir_memory_pool** pool) {
-  return call(__func__, [&] {
-    auto& result = output(pool, "pool");
+  return give(__func__, pool, "pool", [&] {
     const weir_memory_pool_options wanted = weir::c::options(options, "options");
-    result = handle(required(device, "device")
-                        .create_memory_pool({.max_size = wanted.max_size, .release_threshold = wanted.release_threshold}));
+    return handle(required(device, "device")
+                      .create_memory_pool({.max_size = wanted.max_size, .release_threshold = wanted.release_threshold}));
   });
 }
 
 weir_result weir_memory_pool_get_default(weir_device* device, weir_memory_pool** pool) {
-  return call(__func__, [&] {
-    auto& result = output(pool, "pool");
-    result = handle(required(device, "device").default_memory_pool());
-  });
+  return give(__func__, pool, "pool", [&] { return handle(required(device, "device").default_memory_pool()); });
 }
 
 weir_memory_pool* weir_memory_pool_retain(weir_memory_pool* pool) { return retain(pool); }
 void weir_memory_pool_release(weir_memory_pool* pool) { release(pool); }
 
-weir_device* weir_memory_pool_device(const weir_memory_pool* pool) {
-  return pool != nullptr ? handle(&object(pool)->device()) : nullptr;
-}
+weir_device* weir_memory_pool_device(const weir_memory_pool* pool) { return device_of(pool); }
 
-void* weir_memory_pool_native_handle(const weir_memory_pool* pool) {
-  return pool != nullptr ? object(pool)->native_handle() : nullptr;
-}
+void* weir_memory_pool_native_handle(const weir_memory_pool* pool) { return native_handle_of(pool); }
 
 weir_result weir_memory_pool_usage(const weir_memory_pool* pool, size_t* used_bytes, size_t* reserved_bytes) {
   return call(__func__, [&] {
@@ -146,10 +130,8 @@ weir_result weir_memory_pool_set_release_threshold(weir_memory_pool* pool, size_
 
 weir_result weir_host_registration_create(weir_device* device, void* data, size_t bytes,
                                           weir_host_registration** registration) {
-  return call(__func__, [&] {
-    auto& result = output(registration, "registration");
-    result = handle(required(device, "device").register_host(data, bytes));
-  });
+  return give(__func__, registration, "registration",
+              [&] { return handle(required(device, "device").register_host(data, bytes)); });
 }
 
 weir_host_registration* weir_host_registration_retain(weir_host_registration* registration) { return retain(registration); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/module.hpp"
 
-#include "bindings/c/call.hpp"
-#include "bindings/c/launch.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/device.hpp"
 #include "weir/kernel_bundle.hpp"
 #include "weir/registry.hpp"
@@ -88,7 +87,7 @@ std::vector<Parameter> parameters_of(const Kernel& kernel, const size_t* sizes, 
                   "'; pass sizes");
   if (sizes == nullptr && known.size() != count) {
     throw_invalid("kernel '" + kernel.name() + "' takes " + std::to_string(known.size()) + " arguments, and " +
-           std::to_string(count) + " were given");
+                  std::to_string(count) + " were given");
   }
   std::vector<Parameter> parameters(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -111,30 +110,24 @@ using namespace weir::c;
 
 weir_result weir_module_compile(weir_device* device, const char* source, const weir_compile_options* options,
                                 weir_module** module) {
-  return call(__func__, [&] {
-    auto& result = output(module, "module");
-    result = handle(required(device, "device").compile(text(source, "source"), compile_options(options)));
-  });
+  return give(__func__, module, "module",
+              [&] { return handle(required(device, "device").compile(text(source, "source"), compile_options(options))); });
 }
 
 weir_result weir_module_load(weir_device* device, const void* image, size_t bytes, weir_module** module) {
-  return call(__func__, [&] {
-    auto& result = output(module, "module");
-    result = handle(required(device, "device").load_module(weir::c::bytes(image, bytes, "image")));
-  });
+  return give(__func__, module, "module",
+              [&] { return handle(required(device, "device").load_module(weir::c::bytes(image, bytes, "image"))); });
 }
 
 weir_result weir_module_load_bundle(weir_device* device, const void* bundle, size_t bytes, weir_module** module) {
-  return call(__func__, [&] {
-    auto& result = output(module, "module");
-    result = handle(required(device, "device").load(weir::KernelBundle(weir::c::bytes(bundle, bytes, "bundle"))));
+  return give(__func__, module, "module", [&] {
+    return handle(required(device, "device").load(weir::KernelBundle(weir::c::bytes(bundle, bytes, "bundle"))));
   });
 }
 
 weir_result weir_compile_image(const char* backend, const char* architecture, const char* source,
                                const weir_compile_options* options, void** image, size_t* bytes, char** log) {
-  return call(__func__, [&] {
-    auto& result = output(image, "image");
+  return give(__func__, image, "image", [&] {
     auto& size = output(bytes, "bytes");
     std::string warnings;
     const auto code = weir::Registry::instance().compile_image(text(backend, "backend"), text(architecture, "architecture"),
@@ -148,21 +141,17 @@ weir_result weir_compile_image(const char* backend, const char* architecture, co
         throw;
       }
     }
-    result = copy;
     size = code.size();
+    return copy;
   });
 }
 
 weir_module* weir_module_retain(weir_module* module) { return retain(module); }
 void weir_module_release(weir_module* module) { release(module); }
 
-weir_device* weir_module_device(const weir_module* module) {
-  return module != nullptr ? handle(&object(module)->device()) : nullptr;
-}
+weir_device* weir_module_device(const weir_module* module) { return device_of(module); }
 
-void* weir_module_native_handle(const weir_module* module) {
-  return module != nullptr ? object(module)->native_handle() : nullptr;
-}
+void* weir_module_native_handle(const weir_module* module) { return native_handle_of(module); }
 
 weir_result weir_module_get_global(weir_module* module, const char* name, void** address, size_t* bytes) {
   return call(__func__, [&] {
@@ -175,10 +164,8 @@ weir_result weir_module_get_global(weir_module* module, const char* name, void**
 // --- Kernels ------------------------------------------------------------------------------------------------------------
 
 weir_result weir_module_get_kernel(weir_module* module, const char* name, weir_kernel** kernel) {
-  return call(__func__, [&] {
-    auto& result = output(kernel, "kernel");
-    result = handle(required(module, "module").untyped_kernel(text(name, "name")));
-  });
+  return give(__func__, kernel, "kernel",
+              [&] { return handle(required(module, "module").untyped_kernel(text(name, "name"))); });
 }
 
 weir_kernel* weir_kernel_retain(weir_kernel* kernel) { return retain(kernel); }
@@ -192,25 +179,21 @@ weir_module* weir_kernel_module(const weir_kernel* kernel) {
   return kernel != nullptr ? handle(object(kernel)->module().get()) : nullptr;
 }
 
-void* weir_kernel_native_handle(const weir_kernel* kernel) {
-  return kernel != nullptr ? object(kernel)->native_handle() : nullptr;
-}
+void* weir_kernel_native_handle(const weir_kernel* kernel) { return native_handle_of(kernel); }
 
 weir_result weir_kernel_get_parameter_sizes(const weir_kernel* kernel, size_t capacity, size_t* sizes, size_t* count) {
-  return call(__func__, [&] {
-    auto& result = output(count, "count");
+  return give(__func__, count, "count", [&] {
     elements(sizes, capacity, "sizes");
     const weir::Kernel& asked = required(kernel, "kernel");
     if (!asked.has_parameter_sizes())
       throw Refused{weir::Errc::unsupported, "the driver cannot report a kernel's parameters"};
     for (size_t i = 0; i < std::min(capacity, asked.parameters().size()); ++i) sizes[i] = asked.parameters()[i].size;
-    result = asked.parameters().size();
+    return asked.parameters().size();
   });
 }
 
 weir_result weir_kernel_get_properties(const weir_kernel* kernel, weir_kernel_properties* properties) {
-  return call(__func__, [&] {
-    Output result(properties, "properties");
+  return give(__func__, properties, "properties", [&] {
     const weir::KernelProperties known = required(kernel, "kernel").properties();
     weir_kernel_properties all{};
     all.static_shared_memory_bytes = known.static_shared_memory_bytes;
@@ -221,36 +204,31 @@ weir_result weir_kernel_get_properties(const weir_kernel* kernel, weir_kernel_pr
     all.ptx_version = known.ptx_version;
     all.binary_version = known.binary_version;
     all.tier = known.tier.empty() ? "" : known.tier.data();
-    result = all;
+    return all;
   });
 }
 
 weir_result weir_kernel_max_active_blocks(const weir_kernel* kernel, uint32_t block_threads, size_t shared_memory_bytes,
                                           int32_t* blocks) {
-  return call(__func__, [&] {
-    auto& result = output(blocks, "blocks");
-    result = required(kernel, "kernel").max_active_blocks(block_threads, shared_memory_bytes);
-  });
+  return give(__func__, blocks, "blocks",
+              [&] { return required(kernel, "kernel").max_active_blocks(block_threads, shared_memory_bytes); });
 }
 
 weir_result weir_kernel_suggested_block_size(const weir_kernel* kernel, size_t shared_memory_bytes,
                                              uint32_t* block_threads) {
-  return call(__func__, [&] {
-    auto& result = output(block_threads, "block_threads");
-    result = required(kernel, "kernel").suggested_block_size(shared_memory_bytes);
-  });
+  return give(__func__, block_threads, "block_threads",
+              [&] { return required(kernel, "kernel").suggested_block_size(shared_memory_bytes); });
 }
 
 // --- Launches -----------------------------------------------------------------------------------------------------------
 
 weir_result weir_grid_for(size_t count, uint32_t block_threads, weir_launch_config* config) {
-  return call(__func__, [&] {
-    Output result(config, "config");
+  return give(__func__, config, "config", [&] {
     const weir::LaunchConfig shape = weir::grid_for(count, block_threads);
     weir_launch_config all{};
     all.grid = {shape.grid.x, shape.grid.y, shape.grid.z};
     all.block = {shape.block.x, shape.block.y, shape.block.z};
-    result = all;
+    return all;
   });
 }
 

@@ -47,53 +47,42 @@ weir_result weir_graph_save(const weir_graph* graph, const char* file, const wei
 
 weir_result weir_graph_save_bytes(const weir_graph* graph, const weir_named_memory* memory, size_t count, void** bytes,
                                   size_t* size) {
-  return call(__func__, [&] {
-    auto& result = output(bytes, "bytes");
+  return give(__func__, bytes, "bytes", [&] {
     auto& result_size = output(size, "size");
     const std::vector<std::byte> saved = required(graph, "graph").saved(named(memory, count));
-    result = new_bytes(saved.data(), saved.size());
+    void* const copy = new_bytes(saved.data(), saved.size());
     result_size = saved.size();
+    return copy;
   });
 }
 
 weir_result weir_device_load_graph(weir_device* device, const char* file, weir_portable_graph** graph) {
-  return call(__func__, [&] {
-    auto& result = output(graph, "graph");
-    result = handle(required(device, "device").load_graph(std::string(text(file, "file"))));
-  });
+  return give(__func__, graph, "graph",
+              [&] { return handle(required(device, "device").load_graph(std::string(text(file, "file")))); });
 }
 
 weir_result weir_device_load_graph_bytes(weir_device* device, const void* bytes, size_t size, weir_portable_graph** graph) {
-  return call(__func__, [&] {
-    auto& result = output(graph, "graph");
+  return give(__func__, graph, "graph", [&] {
     const auto* const first = elements(static_cast<const std::byte*>(bytes), size, "bytes");
-    result = handle(required(device, "device").load_graph(std::span(first, size)));
+    return handle(required(device, "device").load_graph(std::span(first, size)));
   });
 }
 
 weir_portable_graph* weir_portable_graph_retain(weir_portable_graph* graph) { return retain(graph); }
 void weir_portable_graph_release(weir_portable_graph* graph) { release(graph); }
 
-weir_device* weir_portable_graph_device(const weir_portable_graph* graph) {
-  return graph != nullptr ? handle(&object(graph)->device()) : nullptr;
-}
+weir_device* weir_portable_graph_device(const weir_portable_graph* graph) { return device_of(graph); }
 
 const char* weir_portable_graph_captured_on(const weir_portable_graph* graph) {
   return graph != nullptr ? object(graph)->captured_on().c_str() : nullptr;
 }
 
 weir_result weir_portable_graph_describe(const weir_portable_graph* graph, char** text) {
-  return call(__func__, [&] {
-    auto& result = output(text, "text");
-    result = new_text(required(graph, "graph").describe());
-  });
+  return give(__func__, text, "text", [&] { return new_text(required(graph, "graph").describe()); });
 }
 
 weir_result weir_portable_graph_memory_count(const weir_portable_graph* graph, size_t* count) {
-  return call(__func__, [&] {
-    auto& result = output(count, "count");
-    result = required(graph, "graph").memory().size();
-  });
+  return give(__func__, count, "count", [&] { return required(graph, "graph").memory().size(); });
 }
 
 weir_result weir_portable_graph_get_memory(const weir_portable_graph* graph, size_t index, weir_portable_memory* memory,
@@ -118,17 +107,11 @@ weir_result weir_portable_graph_get_memory(const weir_portable_graph* graph, siz
 }
 
 weir_result weir_portable_graph_host_function_count(const weir_portable_graph* graph, size_t* count) {
-  return call(__func__, [&] {
-    auto& result = output(count, "count");
-    result = required(graph, "graph").host_functions().size();
-  });
+  return give(__func__, count, "count", [&] { return required(graph, "graph").host_functions().size(); });
 }
 
 weir_result weir_portable_graph_get_host_function(const weir_portable_graph* graph, size_t index, char** name) {
-  return call(__func__, [&] {
-    auto& result = output(name, "name");
-    result = new_text(element(required(graph, "graph").host_functions(), index));
-  });
+  return give(__func__, name, "name", [&] { return new_text(element(required(graph, "graph").host_functions(), index)); });
 }
 
 weir_result weir_portable_graph_bind_memory(weir_portable_graph* graph, const char* name, void* data, size_t bytes) {
@@ -149,8 +132,5 @@ weir_result weir_portable_graph_bind_host_function(weir_portable_graph* graph, c
 }
 
 weir_result weir_portable_graph_build(weir_portable_graph* graph, weir_graph** built) {
-  return call(__func__, [&] {
-    auto& result = output(built, "built");
-    result = handle(required(graph, "graph").build());
-  });
+  return give(__func__, built, "built", [&] { return handle(required(graph, "graph").build()); });
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/c/stream.hpp"
-
-#include "bindings/c/call.hpp"
-#include "bindings/c/event.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/device.hpp"
 
 // The C interface: streams, waits and pending work (weir/c/stream.h).
@@ -36,38 +33,30 @@ using namespace weir::c;
 // --- Making -------------------------------------------------------------------------------------------------------------
 
 weir_result weir_stream_create(weir_device* device, const weir_stream_options* options, weir_stream** stream) {
-  return call(__func__, [&] {
-    auto& result = output(stream, "stream");
+  return give(__func__, stream, "stream", [&] {
     const weir_stream_options wanted = weir::c::options(options, "options");
-    result = handle(
+    return handle(
         required(device, "device").create_stream(stream_options(wanted.flags, wanted.priority, wanted.priority_number)));
   });
 }
 
 weir_result weir_stream_get_default(weir_device* device, weir_stream** stream) {
-  return call(__func__, [&] {
-    auto& result = output(stream, "stream");
-    result = handle(required(device, "device").default_stream());
-  });
+  return give(__func__, stream, "stream", [&] { return handle(required(device, "device").default_stream()); });
 }
 
 weir_result weir_stream_get_per_thread(weir_device* device, weir_stream** stream) {
-  return call(__func__, [&] {
-    auto& result = output(stream, "stream");
-    result = handle(required(device, "device").per_thread_stream());
-  });
+  return give(__func__, stream, "stream", [&] { return handle(required(device, "device").per_thread_stream()); });
 }
 
 weir_result weir_stream_wrap(weir_device* device, void* handle, weir_ownership ownership, void (*destroy)(void* user_data),
                              void* user_data, weir_stream** stream) {
   UserData data(destroy, user_data);
-  return call(__func__, [&] {
-    auto& result = output(stream, "stream");
+  return give(__func__, stream, "stream", [&] {
     weir::Device& owner = required(device, "device");
     const auto wanted = enumerator(ownership, weir::Ownership::adopt, "ownership");
     std::shared_ptr<const void> keep_alive;
     if (destroy != nullptr) keep_alive = std::make_shared<UserData>(std::move(data));
-    result = weir::c::handle(owner.wrap_stream(handle, wanted, std::move(keep_alive)));
+    return weir::c::handle(owner.wrap_stream(handle, wanted, std::move(keep_alive)));
   });
 }
 
@@ -79,10 +68,7 @@ weir_result weir_stream_close(weir_stream* stream) {
 }
 
 weir_result weir_stream_release_handle(weir_stream* stream, void** handle) {
-  return call(__func__, [&] {
-    auto& result = output(handle, "handle");
-    result = required(stream, "stream").release_handle();
-  });
+  return give(__func__, handle, "handle", [&] { return required(stream, "stream").release_handle(); });
 }
 
 weir_result weir_device_priority_range(const weir_device* device, int32_t* least, int32_t* greatest) {
@@ -95,51 +81,32 @@ weir_result weir_device_priority_range(const weir_device* device, int32_t* least
 
 // --- Identity -----------------------------------------------------------------------------------------------------------
 
-weir_device* weir_stream_device(const weir_stream* stream) {
-  return stream != nullptr ? handle(&object(stream)->device()) : nullptr;
-}
+weir_device* weir_stream_device(const weir_stream* stream) { return device_of(stream); }
 
 weir_stream_kind weir_stream_get_kind(const weir_stream* stream) {
   return stream != nullptr ? static_cast<weir_stream_kind>(object(stream)->kind()) : WEIR_STREAM_OWNED;
 }
 
-void* weir_stream_native_handle(const weir_stream* stream) {
-  return stream != nullptr ? object(stream)->native_handle() : nullptr;
-}
+void* weir_stream_native_handle(const weir_stream* stream) { return native_handle_of(stream); }
 
 weir_result weir_stream_share_native_handle(weir_stream* stream, void** handle) {
-  return call(__func__, [&] {
-    auto& result = output(handle, "handle");
-    result = required(stream, "stream").share_native_handle();
-  });
+  return give(__func__, handle, "handle", [&] { return required(stream, "stream").share_native_handle(); });
 }
 
 weir_result weir_stream_native_context(const weir_stream* stream, void** context) {
-  return call(__func__, [&] {
-    auto& result = output(context, "context");
-    result = required(stream, "stream").native_context();
-  });
+  return give(__func__, context, "context", [&] { return required(stream, "stream").native_context(); });
 }
 
 weir_result weir_stream_id(const weir_stream* stream, uint64_t* id) {
-  return call(__func__, [&] {
-    auto& result = output(id, "id");
-    result = required(stream, "stream").id();
-  });
+  return give(__func__, id, "id", [&] { return required(stream, "stream").id(); });
 }
 
 weir_result weir_stream_is_non_blocking(const weir_stream* stream, bool* non_blocking) {
-  return call(__func__, [&] {
-    auto& result = output(non_blocking, "non_blocking");
-    result = required(stream, "stream").is_non_blocking();
-  });
+  return give(__func__, non_blocking, "non_blocking", [&] { return required(stream, "stream").is_non_blocking(); });
 }
 
 weir_result weir_stream_get_priority(const weir_stream* stream, int32_t* priority) {
-  return call(__func__, [&] {
-    auto& result = output(priority, "priority");
-    result = required(stream, "stream").priority();
-  });
+  return give(__func__, priority, "priority", [&] { return required(stream, "stream").priority(); });
 }
 
 bool weir_stream_is_closed(const weir_stream* stream) { return stream != nullptr && object(stream)->is_closed(); }
@@ -149,10 +116,7 @@ weir_result weir_stream_set_name(weir_stream* stream, const char* name) {
 }
 
 weir_result weir_stream_describe(const weir_stream* stream, char** text) {
-  return call(__func__, [&] {
-    auto& result = output(text, "text");
-    result = new_text(required(stream, "stream").describe());
-  });
+  return give(__func__, text, "text", [&] { return new_text(required(stream, "stream").describe()); });
 }
 
 int32_t weir_stream_compare(const weir_stream* a, const weir_stream* b) {
@@ -169,24 +133,17 @@ weir_result weir_stream_synchronize(weir_stream* stream) {
 }
 
 weir_result weir_stream_synchronize_for(weir_stream* stream, int64_t timeout_ns, bool* complete) {
-  return call(__func__, [&] {
-    auto& result = output(complete, "complete");
-    result = required(stream, "stream").synchronize_for(std::chrono::nanoseconds(timeout_ns));
-  });
+  return give(__func__, complete, "complete",
+              [&] { return required(stream, "stream").synchronize_for(std::chrono::nanoseconds(timeout_ns)); });
 }
 
 weir_result weir_stream_query(const weir_stream* stream, bool* complete) {
-  return call(__func__, [&] {
-    auto& result = output(complete, "complete");
-    result = required(stream, "stream").is_complete();
-  });
+  return give(__func__, complete, "complete", [&] { return required(stream, "stream").is_complete(); });
 }
 
 weir_result weir_stream_record(weir_stream* stream, uint32_t event_flags, weir_event** event) {
-  return call(__func__, [&] {
-    auto& result = output(event, "event");
-    result = handle(required(stream, "stream").record(event_options(event_flags)));
-  });
+  return give(__func__, event, "event",
+              [&] { return handle(required(stream, "stream").record(event_options(event_flags))); });
 }
 
 weir_result weir_stream_wait_event(weir_stream* stream, const weir_event* event) {

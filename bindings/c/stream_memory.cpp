@@ -2,8 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/c/call.hpp"
-#include "bindings/c/stream.hpp"
+#include "bindings/c/convert.hpp"
 #include "weir/device.hpp"
 
 // The C interface: copies, fills, managed memory, and writes of and waits for values (weir/c/stream_memory.h).
@@ -36,7 +35,7 @@ PitchedSpan<E> span_of(const weir_pitched* given, const char* name) {
   const weir_pitched& box = output(given, name);
   if (box.width % sizeof(E) != 0) {
     throw_invalid(std::string(name) + "->width: rows of " + std::to_string(box.width) +
-           " bytes hold no whole number of elements of " + std::to_string(sizeof(E)));
+                  " bytes hold no whole number of elements of " + std::to_string(sizeof(E)));
   }
   return {static_cast<E*>(box.data), {box.width / sizeof(E), box.height, box.depth}, box.row_pitch, box.slice_pitch};
 }
