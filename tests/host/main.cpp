@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <doctest/doctest.h>
-#include <stdlib.h>
-
 #include <cstdio>
-#include <initializer_list>
 #include <string_view>
 
-#include "core/base/temporary_folder.hpp"
+#include "tests/host/isolated.hpp"
 #include "tests/host/support.hpp"
 
 namespace {
@@ -26,10 +22,6 @@ int compile_and_run(const char* summand) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* variable : {"WEIR_BACKEND", "WEIR_DEVICE", "WEIR_DISABLE_FEATURES", "WEIR_HOST_DEVICES"})
-    ::unsetenv(variable);
   if (argc == 3 && std::string_view(argv[1]) == "--compile-and-run") return compile_and_run(argv[2]);
-  const weir::detail::TemporaryFolder cache;
-  ::setenv("WEIR_CACHE_DIR", cache.path().c_str(), 1);
-  return doctest::Context(argc, argv).run();
+  return weir::test::run_isolated(argc, argv);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private arrays. The pass may store the elements of a warp's lanes next to each other.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! shared_index 2 1 1 64 1 1 0 workgroup
 //! own_index 2 1 1 64 1 1 0 workgroup
 //! zeroed 2 1 1 96 1 1 0 workgroup
@@ -22,7 +20,7 @@
 //! of_a_warp 2 1 1 64 1 1 0 workgroup
 //! by_reference 2 1 1 64 1 1 0 workgroup
 //! index_wraps 2 1 1 64 1 1 0 workgroup
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
+#undef INDEX
 #define INDEX                                                                                                   \
   int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, t = threadIdx.x, m = n > 30 ? 30 : n; \
   (void)i, (void)t, (void)m

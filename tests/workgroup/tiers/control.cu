@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers and warps in control flow of all kinds.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! divbar2 2 1 1 64 1 1 0 workgroup
 //! nestbar 2 1 1 96 1 1 0 workgroup
 //! breakbar 2 1 1 70 1 1 0 workgroup
@@ -19,10 +17,6 @@
 //! dowhile 2 1 1 64 1 1 0 workgroup
 //! nestdiv 2 1 1 64 1 1 0 workgroup
 //! fncall 2 1 1 64 1 1 0 workgroup
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 KERNEL(divbar2) {
   INDEX;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that the pass leaves to fibers, and some that it transforms.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! bigalloca 1 1 1 64 1 1 0 fibers
 //! warprec 1 1 1 64 1 1 0 fibers
 //! recurse 3 1 1 64 1 1 0 fibers
@@ -19,10 +17,6 @@
 //! bynoinline 1 1 1 96 1 1 0 fibers
 //! plainread 2 1 1 64 1 1 0 workgroup
 //! shrecf 2 1 1 33 1 1 0 workgroup
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 KERNEL(bigalloca) {
   INDEX;

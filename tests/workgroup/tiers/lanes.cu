@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communication between the lanes of a warp.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! absent 2 1 1 40 1 1 0 workgroup
 //! activediv 1 1 1 64 1 1 0 workgroup
 //! coal 1 1 1 64 1 1 0 workgroup
-//! warpfn 2 1 1 64 1 1 0 workgroup
-//! volred 2 1 1 64 1 1 0 workgroup
 //! block3dw 2 1 1 5 3 4 0 workgroup
 //! odd 3 1 1 33 1 1 0 workgroup
 //! odd1 3 1 1 1 1 1 0 workgroup
@@ -23,17 +19,15 @@
 //! shflpred 2 1 1 64 1 1 0 workgroup
 //! d3 2 2 2 4 4 4 0 workgroup
 //! d3b 2 1 1 16 4 1 0 workgroup
-//! compact 2 1 1 64 1 1 0 workgroup
 //! dotwarp 2 1 1 96 1 1 0 workgroup
 //! absentfirst 4 1 1 64 1 1 0 workgroup
+//! warp_sums 32 1 1 128 1 1 0 workgroup 4001
+//! warp_sums 4 1 1 1024 1 1 0 workgroup 4096
+//! calls 2 1 1 64 1 1 0 workgroup
+//! named 3 1 1 96 1 1 0 workgroup
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
-
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 namespace cg = cooperative_groups;
 KERNEL(absent) {
@@ -71,42 +65,6 @@ KERNEL(coal) {
     auto g = cg::coalesced_threads();
     out[i] = -(int)g.size() - cg::reduce(g, in[i], cg::plus<int>());
   }
-}
-__device__ int scan(int v) {
-  for (int d = 1; d < 32; d *= 2) {
-    int o = __shfl_up_sync(~0u, v, d);
-    if ((threadIdx.x & 31) >= d) v += o;
-  }
-  return v;
-}
-__device__ int blockscan(int v, int* s) {
-  int x = scan(v), w = threadIdx.x / 32;
-  if (threadIdx.x % 32 == 31) s[w] = x;
-  __syncthreads();
-  for (int k = 0; k < w; ++k) x += s[k];
-  __syncthreads();
-  return x;
-}
-KERNEL(warpfn) {
-  INDEX;
-  __shared__ int s[32];
-  out[i] = blockscan(in[i], s) - blockscan(t, s);
-}
-KERNEL(volred) {
-  INDEX;
-  __shared__ int s[64];
-  s[t] = in[i];
-  __syncthreads();
-  if (t < 32) {
-    volatile int* v = s;
-    v[t] += v[t + 32];
-    v[t] += v[t + 16];
-    v[t] += v[t + 8];
-    v[t] += v[t + 4];
-    v[t] += v[t + 2];
-    v[t] += v[t + 1];
-  }
-  if (t == 0) out[blockIdx.x] = s[0];
 }
 KERNEL(block3dw) {
   int id = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -231,26 +189,6 @@ KERNEL(d3b) {
   out[blockIdx.x * 64 + t] = v;
   if (threadIdx.x == threadIdx.y) out[300 + threadIdx.y] = __activemask();
 }
-KERNEL(compact) {
-  INDEX;
-  __shared__ int count, base[2];
-  if (t == 0) count = 0;
-  __syncthreads();
-  bool keep = in[i] & 1;
-  unsigned m = __ballot_sync(~0u, keep);
-  int r = __popc(m & ((1u << (t & 31)) - 1));
-  if ((t & 31) == 0) base[t / 32] = __popc(m);
-  __syncthreads();
-  if (t == 0) {
-    int a = base[0];
-    base[0] = 0;
-    count = a + base[1];
-    base[1] = a;
-  }
-  __syncthreads();
-  if (keep) out[blockIdx.x * 64 + base[t / 32] + r] = in[i];
-  if (t == 0) out[500 + blockIdx.x] = count;
-}
 KERNEL(dotwarp) {
   INDEX;
   float a = 0;
@@ -301,4 +239,26 @@ KERNEL(cgreduce) {
   v = v * 3 + cg::reduce(eight, in[i], cg::greater<int>()) + cg::exclusive_scan(eight, v);
   if (in[i] & 1) v += cg::reduce(cg::coalesced_threads(), v, cg::plus<int>());
   out[i] = v;
+}
+// Rounded sums, whose bits show their order.
+KERNEL(warp_sums) {
+  INDEX;
+  float v = i < n ? in[i] / 100.0f : 0.0f;
+  for (int k = 16; k > 0; k >>= 1) v += __shfl_xor_sync(~0u, v, k);
+  if (t % 32 == 0) out[i / 32] = __float_as_int(v);
+}
+// Lanes call different functions.
+__device__ int doubled(int v) { return 2 * v; }
+__device__ int negated(int v) { return -v; }
+__device__ int squared(int v) { return v * v; }
+KERNEL(calls) {
+  INDEX;
+  int (*const functions[3])(int) = {doubled, negated, squared};
+  const int r = functions[in[i] % 3](in[i + 1]);
+  out[i] = r + __shfl_xor_sync(~0u, r, 1);
+}
+// One call at which lanes name different lanes.
+KERNEL(named) {
+  INDEX;
+  out[i] = __ballot_sync(0xffu << (t & 24), in[i] & 1) + __shfl_sync(~0u, in[i], in[i + 1]);
 }

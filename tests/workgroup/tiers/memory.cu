@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses and accesses that are equal in all threads, and others that differ.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! structval 2 1 1 64 1 1 0 workgroup
 //! arrshared 2 1 1 64 1 1 0 workgroup
 //! wrapidx 1 1 1 64 1 1 0 workgroup
 //! wrapidx2 1 1 1 64 1 1 0 workgroup
-//! block3d 2 1 1 5 3 2 0 workgroup
 //! atomret 1 1 1 64 1 1 0 workgroup
 //! atomretdiv 1 1 1 64 1 1 0 workgroup
 //! ptrphi 2 1 1 64 1 1 0 workgroup
@@ -23,15 +20,7 @@
 //! vec4 2 1 1 64 1 1 0 workgroup
 //! vec4shared 2 1 1 64 1 1 0 workgroup
 //! dynaxis 1 1 1 8 4 2 0 workgroup
-//! gridstride 3 1 1 64 1 1 0 workgroup
-//! bitonic 2 1 1 64 1 1 0 workgroup
-//! histogram 2 1 1 64 1 1 0 workgroup
-//! lastblock 4 1 1 64 1 1 0 workgroup
 //! restricted 2 1 1 64 1 1 0 workgroup
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 struct P {
   int a;
@@ -98,13 +87,6 @@ KERNEL(wrapidx2) {
   if (t > 6) out[50 + k] = in[k] + __any_sync(__activemask(), k == 3);
   unsigned char c = t * 5;
   out[300 + t] = in[c] + __shfl_xor_sync(~0u, (int)c, 1);
-}
-KERNEL(block3d) {
-  int id = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
-  __shared__ int s[64];
-  s[id] = threadIdx.x + 10 * threadIdx.y + 100 * threadIdx.z + in[id];
-  __syncthreads();
-  out[blockIdx.x * 30 + id] = s[29 - id] + blockDim.x * 7 + blockDim.z;
 }
 KERNEL(atomret) {
   INDEX;
@@ -266,54 +248,6 @@ KERNEL(dynaxis) {
   dim3 d = dim3(threadIdx.x, threadIdx.y, threadIdx.z);
   const unsigned* p = &d.x;
   out[t] = p[in[t] % 3] + 10 * blockDim.y;
-}
-KERNEL(gridstride) {
-  INDEX;
-  for (int k = i; k < 1000; k += gridDim.x * blockDim.x) {
-    int v = in[k];
-    v += __shfl_xor_sync(__activemask(), v, 1) * 0;
-    out[k] = v;
-  }
-}
-KERNEL(bitonic) {
-  INDEX;
-  __shared__ int s[64];
-  s[t] = in[i];
-  __syncthreads();
-  for (int k = 2; k <= 64; k *= 2)
-    for (int j = k / 2; j; j /= 2) {
-      int o = t ^ j;
-      if (o > t) {
-        bool up = (t & k) == 0;
-        if ((s[t] > s[o]) == up) {
-          int c = s[t];
-          s[t] = s[o];
-          s[o] = c;
-        }
-      }
-      __syncthreads();
-    }
-  out[i] = s[t];
-}
-KERNEL(histogram) {
-  INDEX;
-  __shared__ unsigned h[16];
-  if (t < 16) h[t] = 0;
-  __syncthreads();
-  for (int k = i; k < 2000; k += 128) atomicAdd(&h[in[k] & 15], 1u);
-  __syncthreads();
-  if (t < 16) atomicAdd((unsigned*)out + t, h[t]);
-}
-__device__ unsigned done_;
-KERNEL(lastblock) {
-  INDEX;
-  __shared__ bool last;
-  atomicAdd(&out[0], in[i]);
-  __threadfence();
-  __syncthreads();
-  if (t == 0) last = atomicInc(&done_, gridDim.x - 1) == gridDim.x - 1;
-  __syncthreads();
-  if (last && t == 0) out[1] = out[0] * 3;
 }
 // What other threads wrote comes at a barrier, also behind a pointer that is __restrict__.
 extern "C" __global__ void restricted(int* __restrict__ out, const int* __restrict__ in, int n) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of all kinds, also if absent lanes would divide by zero.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! divzero 1 1 1 64 1 1 0 workgroup
 //! conv 2 1 1 64 1 1 0 workgroup
 //! conv64 2 1 1 64 1 1 0 workgroup
@@ -15,11 +13,6 @@
 //! asserts 2 1 1 64 1 1 0 workgroup
 #include <assert.h>
 #include <cuda_fp16.h>
-
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 KERNEL(divzero) {
   INDEX;

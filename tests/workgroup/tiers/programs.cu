@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small programs, and unusual features of C++.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! syncwarpdiv 1 1 1 64 1 1 0 workgroup
 //! wrapneg 1 1 1 64 1 1 0 workgroup
 //! wrapneg2 1 1 1 64 1 1 0 workgroup
@@ -15,9 +13,6 @@
 //! mandel 2 1 1 64 1 1 0 workgroup
 //! collatz 2 1 1 33 1 1 0 workgroup
 //! sel 2 1 1 64 1 1 0 workgroup
-//! shmat 2 1 1 16 16 1 0 workgroup
-//! transpose 2 2 1 16 16 1 0 workgroup
-//! scanblelloch 2 1 1 64 1 1 0 workgroup
 //! mallocs 1 1 1 64 1 1 0 workgroup
 //! union_ 2 1 1 64 1 1 0 workgroup
 //! bitf 2 1 1 64 1 1 0 workgroup
@@ -27,10 +22,6 @@
 //! sw64 2 1 1 64 1 1 0 workgroup
 //! int128 2 1 1 64 1 1 0 workgroup
 //! overflowb 2 1 1 64 1 1 0 workgroup
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 KERNEL(syncwarpdiv) {
   INDEX;
@@ -197,51 +188,6 @@ KERNEL(sel) {
   *a = p ? 3 : __popc(__ballot_sync(__activemask(), p));
   double d = p ? 0.5 : in[i];
   out[2000 + i] = (int)(d * 4);
-}
-KERNEL(shmat) {
-  __shared__ float a[16][17], b[16][17];
-  int x = threadIdx.x, y = threadIdx.y;
-  float acc = 0;
-  for (int m = 0; m < 4; ++m) {
-    a[y][x] = in[y * 64 + m * 16 + x] & 15;
-    b[y][x] = in[(m * 16 + y) * 16 + x] & 7;
-    __syncthreads();
-    for (int k = 0; k < 16; ++k) acc += a[y][k] * b[k][x];
-    __syncthreads();
-  }
-  out[blockIdx.x * 256 + y * 16 + x] = (int)acc;
-}
-KERNEL(transpose) {
-  __shared__ int s[16][17];
-  int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
-  s[threadIdx.y][threadIdx.x] = in[y * 32 + x];
-  __syncthreads();
-  out[(blockIdx.x * 16 + threadIdx.y) * 32 + blockIdx.y * 16 + threadIdx.x] = s[threadIdx.x][threadIdx.y];
-}
-KERNEL(scanblelloch) {
-  INDEX;
-  __shared__ int s[128];
-  s[2 * t] = in[2 * i];
-  s[2 * t + 1] = in[2 * i + 1];
-  int off = 1;
-  for (int d = 64; d > 0; d >>= 1) {
-    __syncthreads();
-    if (t < d) s[off * (2 * t + 2) - 1] += s[off * (2 * t + 1) - 1];
-    off *= 2;
-  }
-  if (t == 0) s[127] = 0;
-  for (int d = 1; d < 128; d *= 2) {
-    off >>= 1;
-    __syncthreads();
-    if (t < d) {
-      int a = off * (2 * t + 1) - 1, b = off * (2 * t + 2) - 1, c = s[a];
-      s[a] = s[b];
-      s[b] += c;
-    }
-  }
-  __syncthreads();
-  out[2 * i] = s[2 * t];
-  out[2 * i + 1] = s[2 * t + 1];
 }
 KERNEL(mallocs) {
   INDEX;

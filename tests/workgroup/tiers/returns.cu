@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes that return before other lanes call warp functions.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! ret1 2 1 1 64 1 1 0 workgroup
 //! ret2 2 1 1 96 1 1 0 workgroup
 //! ret3 1 1 1 64 1 1 0 workgroup
@@ -15,11 +13,6 @@
 //! joined4 2 1 1 64 1 1 0 workgroup
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
-
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
 
 namespace cg = cooperative_groups;
 KERNEL(ret1) {

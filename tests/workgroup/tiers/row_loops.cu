@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops of a warp or a block over a row. Full warps run without masks; only some lanes process the rest of a row.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! all_lengths 2 1 1 64 1 1 0 workgroup
 //! of_the_block 2 1 1 96 1 1 0 workgroup
 //! odd_block 2 1 1 70 1 1 0 workgroup
@@ -19,7 +17,20 @@
 //! conditions 2 1 1 64 1 1 0 workgroup
 //! in_place 1 1 1 64 1 1 0 workgroup
 //! rows 2 1 1 32 4 1 0 workgroup
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
+//! apart 3 1 1 1 1 1 0 workgroup 151
+//! apart 3 1 1 50 1 1 0 workgroup -5
+//! apart 3 1 1 50 1 1 0 workgroup 49
+//! apart 3 1 1 256 1 1 0 workgroup 0
+//! apart 3 1 1 256 1 1 0 workgroup 1000
+//! turns 1 1 1 50 1 1 0 workgroup 0
+//! turns 1 1 1 50 1 1 0 workgroup 1
+//! turns 1 1 1 50 1 1 0 workgroup 2
+//! turns 1 1 1 50 1 1 0 workgroup 3
+//! column_sums 3 1 1 16 4 1 0 workgroup 37
+//! column_sums 5 1 1 10 3 1 0 workgroup 37
+//! column_sums 1 1 1 48 1 1 0 workgroup 37
+//! column_sums 45 1 1 1 5 1 0 workgroup 37
+#undef INDEX
 #define INDEX                                                                                    \
   const int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, t = threadIdx.x, \
             lane = threadIdx.x % 32, warp = i / 32;                                              \
@@ -208,4 +219,36 @@ KERNEL(rows) {
   for (int c = threadIdx.x; c < 131; c += 32) v += in[y * 131 + c];
   MAX_OF_WARP(v);
   for (int c = threadIdx.x; c < 131; c += 32) out[y * 131 + c] = in[y * 131 + c] - v;
+}
+// Each thread's elements lie apart, and their order counts. `n` may be negative.
+KERNEL(apart) {
+  INDEX;
+  __shared__ unsigned first;
+  unsigned hash = 1;
+  for (int k = i; k < n; k += gridDim.x * blockDim.x) hash = hash * 31 + in[k];
+  if (t == 0) first = hash;
+  __syncthreads();
+  for (int k = t; k < n; k += blockDim.x) hash = hash * 31 + in[k];
+  out[i] = hash + first;
+}
+// The index may wrap.
+__constant__ unsigned ranges[4][3] = {
+    {0, 200, 50}, {0x10000000, 0xc0000000, 0x50000000}, {0xfffffff0, 0xc0000000, 0x50000000}, {7, 7, 0}};
+KERNEL(turns) {
+  const unsigned first = ranges[n][0], end = ranges[n][1], step = ranges[n][2];
+  unsigned count = 0;
+  for (unsigned k = first + threadIdx.x; k < end; k += step) ++count, out[threadIdx.x + 64] = k;
+  out[threadIdx.x] = count;
+}
+// Sums of columns, some of which only a part of the block's rows has.
+KERNEL(column_sums) {
+  const int x = blockIdx.x * blockDim.x + threadIdx.x, width = 45;
+  if (x >= width) return;
+  float sum = 0, least = in[x];
+  for (int y = threadIdx.y; y < n; y += blockDim.y) {
+    const float v = in[y * width + x];
+    sum += v;
+    if (v < least) least = v;
+  }
+  out[threadIdx.y * width + x] = __float_as_int(sum + least);
 }

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops with atomic accesses, in some of which threads wait for each other.
-//
-// NAME, the sizes of grid and block, bytes of shared memory, and the tier in which the work-group pass runs the kernel.
 //! ticket 1 1 1 64 1 1 0 fibers
 //! fencespin 1 1 1 64 1 1 0 fibers
 //! casarg 1 1 1 64 1 1 0 fibers
 //! worklist 2 1 1 64 1 1 0 workgroup
-//! relaxed 1 1 1 64 1 1 0 workgroup
-//! coalagg 2 1 1 64 1 1 0 workgroup
-//! minloop 2 1 1 64 1 1 0 workgroup
-//! asmfence 2 1 1 64 1 1 0 workgroup
 //! volflag 1 1 1 64 1 1 0 fibers
-#include <cooperative_groups.h>
 
-#define KERNEL(name) extern "C" __global__ void name(int* out, const int* in, int n)
-#define INDEX                                                     \
-  int i = blockIdx.x * blockDim.x + threadIdx.x, t = threadIdx.x; \
-  (void)i, (void)t
-
-namespace cg = cooperative_groups;
 __device__ int next_, serving_;
 KERNEL(ticket) {
   INDEX;
@@ -76,57 +63,6 @@ KERNEL(worklist) {
   }
   __syncthreads();
   if (t == 0) out[100 + blockIdx.x] = tail;
-}
-KERNEL(relaxed) {
-  INDEX;
-  __shared__ int d[64];
-  __shared__ int ch;
-  d[t] = t == 0 ? 0 : 1000;
-  int again;
-  do {
-    __syncthreads();
-    if (t == 0) ch = 0;
-    __syncthreads();
-    int c = d[t];
-    int m = (t * 7 + 1) & 63;
-    if (atomicMin(&d[m], c + 1) > c + 1) ch = 1;
-    __syncthreads();
-    again = ch;
-  } while (__syncthreads_or(again));
-  out[t] = d[t];
-}
-__device__ int agg(int* c) {
-  auto g = cg::coalesced_threads();
-  int b = 0;
-  if (g.thread_rank() == 0) b = atomicAdd(c, (int)g.size());
-  return g.shfl(b, 0) + g.thread_rank();
-}
-KERNEL(coalagg) {
-  INDEX;
-  for (int k = i; k < 1000; k += 128)
-    if (in[k] & 1) {
-      int p = agg(&out[2000]);
-      atomicAdd(&out[3000 + (in[k] & 7)], 1);
-      out[p + 4000] = 1;
-    }
-}
-KERNEL(minloop) {
-  INDEX;
-  for (int k = i; k < 600; k += 128) {
-    atomicMin(&out[k & 7], -in[k]);
-    atomicMax(&out[8 + (k & 3)], in[k]);
-    float* f = (float*)out + 20;
-    atomicAdd(f + (k & 1), 1.0f);
-  }
-}
-KERNEL(asmfence) {
-  INDEX;
-  __shared__ int s[64];
-  s[t] = in[i];
-  asm volatile("" ::: "memory");
-  __syncthreads();
-  out[i] = s[63 - t];
-  asm volatile("" ::: "memory");
 }
 KERNEL(volflag) {
   INDEX;

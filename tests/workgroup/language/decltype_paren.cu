@@ -1,2 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-extern "C" __global__ void k(int* out) { int x = 0; decltype((x)) r = x; r = threadIdx.x; __syncthreads(); out[threadIdx.x] = x; }
