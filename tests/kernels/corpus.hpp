@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 #include <string_view>
@@ -67,6 +69,32 @@ inline std::vector<int> random_ints(std::size_t count, unsigned seed, int least,
   for (int& value : values) value = distribution(generator);
   return values;
 }
+
+/// Returns the nearest number with a significand of `bits`, ties to even.
+inline double rounded(double v, int bits, int least_exponent = -1000, double greatest = std::numeric_limits<double>::max()) {
+  if (v == 0 || std::isnan(v) || std::isinf(v)) return v;
+  const int exponent = std::max(std::ilogb(v), least_exponent) - (bits - 1);
+  const double r = std::ldexp(std::nearbyint(std::ldexp(v, -exponent)), exponent);
+  return std::fabs(r) > greatest ? std::copysign(std::numeric_limits<double>::infinity(), v) : r;
+}
+/// Return the nearest number of half precision, with its smallest steps and its infinity; its bits; and the number of bits.
+inline double half(double v) { return rounded(v, 11, -14, 65504); }
+inline std::uint16_t half_bits(float f) {
+  const double v = half(static_cast<double>(f));
+  const std::uint16_t sign = std::signbit(f) ? 0x8000 : 0;
+  if (v == 0) return sign;
+  if (std::isinf(v)) return static_cast<std::uint16_t>(sign | 0x7c00);
+  const int exponent = std::max(std::ilogb(v), -14);
+  const auto mantissa = static_cast<int>(std::ldexp(std::fabs(v), 10 - exponent));
+  return static_cast<std::uint16_t>(sign | (mantissa >= 1024 ? ((exponent + 15) << 10) + (mantissa - 1024) : mantissa));
+}
+inline double of_half(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double v = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  return bits >> 15 ? -v : v;
+}
+
+inline double at(const std::vector<float>& v, std::size_t i) { return static_cast<double>(v[i]); }
 
 /// Returns the greatest difference as a fraction of the greatest number.
 template <class T, class U>

@@ -59,9 +59,7 @@ TEST_CASE("operators that change an object of each thread's own") {
 }
 
 TEST_CASE("objects that each thread changes by an operator or a conversion of their class") {
-  const auto out = upload(std::vector<int>(64));
-  launch(corpus("own_objects")->untyped_kernel("changed_by_operators"), {.grid = {1}, .block = {64}}, out);
-  const auto given = download(out);
+  const auto given = ran("changed_by_operators", 64);
   for (int t = 0; t < 64; ++t) {
     const int element = 3 + t, followed = t > 2 ? 6 : 5, asked = t > 4 ? 8 : 7, member = t > 6 ? 11 : 9, divided = 11 - t;
     const int sum = element + (t > 2 ? 5 : 0) + (t > 4 ? 1 : 0) + (t > 6 ? member : 0) + divided;
@@ -72,9 +70,7 @@ TEST_CASE("objects that each thread changes by an operator or a conversion of th
 }
 
 TEST_CASE("objects that each thread changes by another object that refers to them") {
-  const auto out = upload(std::vector<int>(64));
-  launch(corpus("own_objects")->untyped_kernel("changed_by_others"), {.grid = {1}, .block = {64}}, out);
-  const auto given = download(out);
+  const auto given = ran("changed_by_others", 64);
   for (int t = 0; t < 64; ++t) {
     const int added = 3 + t, restored = 5 + t, listed = 7 + 2 * t, kept = 9 + t, grouped = 1 + 2 * t + t;
     CHECK(given[static_cast<std::size_t>(t)] == added + restored * 100 + listed * 10000 + kept * 1000000 + grouped);
@@ -100,8 +96,7 @@ TEST_CASE("arguments that a lambda takes by reference and that have no address")
   for (int t = 0; t < 64; ++t) {
     const auto both = [&](int mine, int others) { return (mine + others) * 2 + t; };
     const int other = t ^ 1;
-    CHECK(out[static_cast<std::size_t>(t)] ==
-          both(t, other) * 11 + both(t + 3, other + 3) * 100 + (t + other) * 1000);
+    CHECK(out[static_cast<std::size_t>(t)] == both(t, other) * 11 + both(t + 3, other + 3) * 100 + (t + other) * 1000);
   }
 }
 

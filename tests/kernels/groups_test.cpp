@@ -70,7 +70,7 @@ TEST_CASE("every word of a tile") {
   }
 }
 
-TEST_CASE("one atomic for all that come together, and a transposition") {
+TEST_CASE("one atomic for all that come together") {
   const auto in = random_ints(5000, 4, -50, 50);
   const auto out = upload(std::vector<int>(5000)), counter = upload(std::vector<int>(1));
   launch(module()->untyped_kernel("filter_in_groups"), {.grid = {6}, .block = {128}}, upload(in), out, counter, 5000);
@@ -79,13 +79,6 @@ TEST_CASE("one atomic for all that come together, and a transposition") {
   std::sort(expected.begin(), expected.end());
   std::sort(given.begin(), given.end());
   CHECK(given == expected);
-
-  const auto matrix = random_floats(48 * 48, 5);
-  const auto turned = upload(std::vector<float>(48 * 48));
-  launch(module()->untyped_kernel("transposed_by_groups"), {.grid = {3, 3}, .block = {16, 16}}, upload(matrix), turned, 48);
-  for (std::size_t y = 0; y < 48; ++y) {
-    for (std::size_t x = 0; x < 48; ++x) REQUIRE(turned.data()[x * 48 + y] == matrix[y * 48 + x]);
-  }
 }
 
 TEST_CASE("scans of tiles and of threads that came together") {

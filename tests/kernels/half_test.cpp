@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
 #include <cstdint>
-#include <cstring>
-#include <limits>
 
 #include "tests/kernels/corpus.hpp"
 
@@ -11,64 +10,29 @@ namespace {
 
 const ModulePtr& module() { return corpus("half"); }
 
-// The nearest number of `bits` of significand, ties to even; of half precision with its smallest steps and its infinity.
-double rounded(double v, int bits, int least_exponent = -1000, double greatest = std::numeric_limits<double>::max()) {
-  if (v == 0 || std::isnan(v) || std::isinf(v)) return v;
-  const int exponent = std::max(std::ilogb(v), least_exponent) - (bits - 1);
-  const double r = std::ldexp(std::nearbyint(std::ldexp(v, -exponent)), exponent);
-  return std::fabs(r) > greatest ? std::copysign(std::numeric_limits<double>::infinity(), v) : r;
-}
-double half(double v) { return rounded(v, 11, -14, 65504); }
 double brain(double v) { return rounded(v, 8); }
 
-std::uint16_t half_bits(float f) {
-  const double v = half(static_cast<double>(f));
-  const std::uint16_t sign = std::signbit(f) ? 0x8000 : 0;
-  if (v == 0) return sign;
-  if (std::isinf(v)) return static_cast<std::uint16_t>(sign | 0x7c00);
-  const int exponent = std::max(std::ilogb(v), -14);
-  const auto mantissa = static_cast<int>(std::ldexp(std::fabs(v), 10 - exponent));
-  return static_cast<std::uint16_t>(sign | (mantissa >= 1024 ? ((exponent + 15) << 10) + (mantissa - 1024) : mantissa));
-}
-double of_bits(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-  const double v = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-  return bits >> 15 ? -v : v;
-}
 std::vector<std::uint16_t> halves(const std::vector<float>& v) {
   std::vector<std::uint16_t> bits;
   for (const float f : v) bits.push_back(half_bits(f));
   return bits;
 }
 std::uint16_t brain_bits(float f) {
-  const auto v = static_cast<float>(brain(static_cast<double>(f)));
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &v, 4);
-  return static_cast<std::uint16_t>(bits >> 16);
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(brain(static_cast<double>(f)))) >> 16U);
 }
-double of_brain_bits(std::uint16_t b) {
-  const std::uint32_t bits = std::uint32_t{b} << 16U;
-  float f = 0;
-  std::memcpy(&f, &bits, 4);
-  return static_cast<double>(f);
-}
+double of_brain_bits(std::uint16_t b) { return static_cast<double>(std::bit_cast<float>(std::uint32_t{b} << 16U)); }
 
 TEST_SUITE_BEGIN("any warp width");
 
-TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
+TEST_CASE("half: vectors of two, a product in tiles") {
   constexpr int n = 1000;
   const auto x = random_floats(2 * n, 1), y = random_floats(2 * n, 2);
   const auto hx = halves(x), hy = halves(y);
   const auto out = upload(hy);
   launch(module()->untyped_kernel("half_axpy"), {.grid = {3}, .block = {64}}, n, 0.75F, upload(hx), out);
   for (std::size_t i = 0; i < 2 * n; ++i) {
-    REQUIRE(std::fabs(of_bits(out.data()[i]) - half(0.75 * of_bits(hx[i]) + of_bits(hy[i]))) <= 0);
+    REQUIRE(std::fabs(of_half(out.data()[i]) - half(0.75 * of_half(hx[i]) + of_half(hy[i]))) <= 0);
   }
-  const auto dot = upload(std::vector<float>(1));
-  launch(module()->untyped_kernel("half_dot"), {.grid = {1}, .block = {128}}, upload(hx), upload(hy), dot, 2 * n);
-  double expected = 0;
-  for (std::size_t i = 0; i < 2 * n; ++i) expected += of_bits(hx[i]) * of_bits(hy[i]);
-  CHECK(std::fabs(static_cast<double>(dot.data()[0]) - expected) < 1e-3);
 
   constexpr std::size_t side = 48;
   const auto a = halves(random_floats(side * side, 3)), b = halves(random_floats(side * side, 4));
@@ -77,8 +41,8 @@ TEST_CASE("half: vectors of two, a dot product, a product in tiles") {
          static_cast<int>(side));
   for (std::size_t i = 0; i < side * side; ++i) {
     double sum = 0;
-    for (std::size_t k = 0; k < side; ++k) sum += of_bits(a[i / side * side + k]) * of_bits(b[k * side + i % side]);
-    REQUIRE(std::fabs(of_bits(c.data()[i]) - sum) < 4e-3);
+    for (std::size_t k = 0; k < side; ++k) sum += of_half(a[i / side * side + k]) * of_half(b[k * side + i % side]);
+    REQUIRE(std::fabs(of_half(c.data()[i]) - sum) < 4e-3);
   }
 }
 

@@ -32,21 +32,6 @@ TEST_CASE("library: a block primitive whose member function has the name of a fu
   }
 }
 
-TEST_CASE("library: moments by Welford's rule, in shared memory that is aligned as a type") {
-  constexpr std::size_t n = 777;
-  const auto x = random_floats(3 * n, 23);
-  const auto mean = upload(std::vector<float>(3)), rstd = upload(std::vector<float>(3));
-  launch(library()->untyped_kernel("RowwiseMomentsCUDAKernel<float>"), {.grid = {3}, .block = {256}},
-         static_cast<long long>(n), 1e-5F, upload(x), mean, rstd);
-  for (std::size_t r = 0; r < 3; ++r) {
-    double m = 0, variance = 0;
-    for (std::size_t i = 0; i < n; ++i) m += static_cast<double>(x[r * n + i]) / n;
-    for (std::size_t i = 0; i < n; ++i) variance += std::pow(static_cast<double>(x[r * n + i]) - m, 2) / n;
-    CHECK(std::fabs(static_cast<double>(mean.data()[r]) - m) < 1e-5);
-    CHECK(std::fabs(static_cast<double>(rstd.data()[r]) * std::sqrt(variance + 1e-5) - 1) < 1e-4);
-  }
-}
-
 TEST_CASE("library: the k-th value by its digits, with lambdas that return early") {
   constexpr std::size_t n = 777;
   auto x = random_floats(2 * n, 24);
@@ -81,24 +66,6 @@ TEST_CASE("habits: a switch with cases that meet and one that goes on into the n
         CHECK(out.data()[b * n + t] == (mode < 2 ? sum : mode == 2 ? 2 * most : mode == 3 ? v[t] + v[(t + 1) % 64] : -1));
     }
   }
-}
-
-TEST_CASE("habits: rounds until nothing changes, in a do loop") {
-  constexpr std::size_t n = 40, m = 200;
-  const auto heads = random_ints(m, 28, 0, n - 1), tails = random_ints(m, 29, 0, n - 1), costs = random_ints(m, 30, 1, 50);
-  constexpr int far = 0x3fffffff;
-  std::vector<int> expected(n, far);
-  expected[0] = 0;
-  const auto distances = upload(expected), rounds = upload(std::vector<int>(1));
-  launch(habits()->untyped_kernel("odd_relax"), {.grid = {1}, .block = {64}}, distances, upload(heads), upload(tails),
-         upload(costs), static_cast<int>(n), static_cast<int>(m), rounds);
-  for (std::size_t round = 0; round < n; ++round)
-    for (std::size_t e = 0; e < m; ++e) {
-      const int from = expected[static_cast<std::size_t>(tails[e])];
-      int& to = expected[static_cast<std::size_t>(heads[e])];
-      if (from != far) to = std::min(to, from + costs[e]);
-    }
-  CHECK(download(distances) == expected);
 }
 
 TEST_CASE("habits: endless loops that a vote ends") {
@@ -157,15 +124,6 @@ TEST_CASE("habits: whole blocks, warps and single threads that return before bar
     const auto at = std::find(text.begin(), text.end(), static_cast<char>('a' + t));
     CHECK(found.data()[t] == (at == text.end() ? -1 : static_cast<int>(at - text.begin())));
   }
-}
-
-TEST_CASE("habits: atomics of float and double that are made of compare-and-swap") {
-  const auto in = random_floats(5000, 35);
-  const auto most = upload(std::vector<float>{-100});
-  const auto sum = upload(std::vector<double>(1));
-  launch(habits()->untyped_kernel("odd_cas"), {.grid = {5}, .block = {128}}, upload(in), most, sum, 5000);
-  CHECK(most.data()[0] == *std::max_element(in.begin(), in.end()));
-  CHECK(std::fabs(sum.data()[0] - std::accumulate(in.begin(), in.end(), 0.0)) < 1e-9);
 }
 
 TEST_SUITE_END();

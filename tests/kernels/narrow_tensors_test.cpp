@@ -99,28 +99,10 @@ TEST_CASE("tensors: weights of 4 and of 8 bits made numbers by a function that a
   launch(module()->untyped_kernel("dequantize_row_q4_0"), {.grid = {8}, .block = {128}}, upload(q4), halves, n);
   launch(module()->untyped_kernel("dequantize_row_q8_0"), {.grid = {8}, .block = {128}}, upload(q8), floats, n);
   std::vector<double> given;
-  for (const std::uint16_t h : download(halves)) {
-    const int exponent = h >> 10 & 31, mantissa = h & 1023;
-    const double value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-    given.push_back((h & 0x8000) != 0 ? -value : value);
-  }
+  for (const std::uint16_t h : download(halves)) given.push_back(of_half(h));
   CHECK(given == four);
   const auto bytes = download(floats);
   CHECK(std::equal(bytes.begin(), bytes.end(), eight.begin(), eight.end()));
-}
-
-TEST_CASE("tensors: a product of a quantized matrix and a vector") {
-  if (skipped()) return;
-  constexpr int columns = 256, rows = 7;
-  std::vector<double> weights;
-  const auto q4 = quantized(columns * rows / 32, 9, false, weights);
-  const auto y = random_floats(columns, 10);
-  const auto out = upload(std::vector<float>(rows));
-  launch(module()->untyped_kernel("dequantize_mul_mat_vec<32, 2, dequantize_q4_0>"), {.grid = {4}, .block = {32, 2}},
-         upload(q4), upload(y), out, columns, rows);
-  std::vector<double> expected(rows);
-  for (std::size_t i = 0; i < weights.size(); ++i) expected[i / columns] += weights[i] * static_cast<double>(y[i % columns]);
-  CHECK(difference(download(out), expected) < 1e-5);
 }
 
 }  // namespace

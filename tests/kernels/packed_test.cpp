@@ -111,18 +111,13 @@ TEST_CASE("packed: atomics on halves, and Bessel's functions") {
   const auto pairs = upload(std::vector<std::uint16_t>(8)), one = upload(std::vector<std::uint16_t>(1));
   launch(module()->untyped_kernel("half_atomics"), {.grid = {4}, .block = {64}},
          upload(std::vector<float>(in.begin(), in.end())), pairs, one, 200);
-  const auto value = [](std::uint16_t h) {  // of a whole number
-    const int exponent = (h >> 10 & 31) - 15;
-    const double m = exponent == -15 ? 0 : std::ldexp(1.0 + (h & 1023) / 1024.0, exponent);
-    return (h & 0x8000) != 0 ? -m : m;
-  };
   double sums[4] = {};
   for (std::size_t i = 0; i < in.size(); ++i) sums[i % 4] += in[i];
   for (std::size_t k = 0; k < 4; ++k) {
-    CHECK(value(pairs.data()[2 * k]) == sums[k]);
-    CHECK(value(pairs.data()[2 * k + 1]) == 50);
+    CHECK(of_half(pairs.data()[2 * k]) == sums[k]);
+    CHECK(of_half(pairs.data()[2 * k + 1]) == 50);
   }
-  CHECK(value(one.data()[0]) == 200);
+  CHECK(of_half(one.data()[0]) == 200);
 
   const auto x = random_floats(100, 7, -30, 30);
   const auto out = upload(std::vector<float>(200));
@@ -208,17 +203,8 @@ TEST_CASE("packed: doubles rounded in a direction") {
 
 TEST_CASE("groups: atomics of those that came together, halves of a tile and labels") {
   constexpr int n = 1000;
-  auto in = random_ints(n, 10, -5, 100);
-  const auto out = upload(std::vector<int>(n)), counts = upload(std::vector<int>(7)), places = upload(std::vector<int>(n));
-  launch(groups()->untyped_kernel("filter_arr"), {.grid = {2}, .block = {128}}, out, counts, upload(in), n);
-  std::vector<int> kept(out.data(), out.data() + counts.data()[0]), expected;
-  std::copy_if(in.begin(), in.end(), std::back_inserter(expected), [](int v) { return v > 0; });
-  std::sort(kept.begin(), kept.end());
-  std::sort(expected.begin(), expected.end());
-  CHECK(kept == expected);
-
-  for (int& v : in) v = std::abs(v);
-  std::fill(counts.data(), counts.data() + 7, 0);
+  const auto in = random_ints(n, 10, 0, 100);
+  const auto counts = upload(std::vector<int>(7)), places = upload(std::vector<int>(n));
   launch(groups()->untyped_kernel("bucket"), {.grid = {8}, .block = {128}}, upload(in), counts, places, n);
   std::vector<std::vector<int>> of(7);
   for (std::size_t i = 0; i < n; ++i) of[static_cast<std::size_t>(in[i] % 7)].push_back(places.data()[i]);

@@ -34,11 +34,6 @@ TEST_CASE("scans of Hillis and Steele, and of Blelloch") {
            upload(in), out, static_cast<int>(n));
     CHECK(download(out) == prefix_by_blocks(in, n, false));
   }
-  const auto in = random_ints(1024, 2, -100, 100);
-  const auto x = upload(in);
-  launch(module()->untyped_kernel("scan_in_place"), {.grid = {4}, .block = {256}}, x);
-  CHECK(download(x) == prefix_by_blocks(in, 256, true));
-
   const auto floats = random_floats(512, 3);
   const auto out = upload(std::vector<float>(512));
   launch(module()->untyped_kernel("scan_blelloch"), {.grid = {1}, .block = {256}, .shared_memory_bytes = 600 * 4U},

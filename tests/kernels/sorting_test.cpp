@@ -33,35 +33,6 @@ TEST_CASE("a sort that a vote of the block ends") {
   CHECK(rounds.data()[0] <= 51);
 }
 
-TEST_CASE("the greatest four") {
-  auto in = random_floats(1000, 2);
-  const auto out = upload(std::vector<float>(4));
-  launch(module()->untyped_kernel("top_k"), {.grid = {1}, .block = {64}}, upload(in), out, 1000);
-  std::sort(in.begin(), in.end(), std::greater<>());
-  CHECK(download(out) == std::vector<float>(in.begin(), in.begin() + 4));
-}
-
-TEST_CASE("Smith and Waterman along diagonals") {
-  constexpr int m = 90, n = 70;
-  const auto letters = random_ints(m + n, 3, 0, 3);
-  std::vector<char> a, b;
-  for (int i = 0; i < m; ++i) a.push_back("ACGT"[letters[static_cast<std::size_t>(i)]]);
-  for (int i = m; i < m + n; ++i) b.push_back("ACGT"[letters[static_cast<std::size_t>(i)]]);
-  const auto best = upload(std::vector<int>(1));
-  launch(module()->untyped_kernel("smith_waterman"), {.grid = {1}, .block = {96}, .shared_memory_bytes = 3 * (n + 1) * 4U},
-         upload(a), upload(b), m, n, best);
-  std::vector<std::vector<int>> table(m + 1, std::vector<int>(n + 1));
-  int expected = 0;
-  for (std::size_t i = 1; i <= m; ++i) {
-    for (std::size_t j = 1; j <= n; ++j) {
-      table[i][j] =
-          std::max({0, table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 3 : -2), table[i - 1][j] - 1, table[i][j - 1] - 1});
-      expected = std::max(expected, table[i][j]);
-    }
-  }
-  CHECK(best.data()[0] == expected);
-}
-
 TEST_SUITE_END();
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 const ModulePtr& module() { return corpus("narrow_strangers"); }
 const ModulePtr& everyday() { return corpus("narrow_everyday"); }
-const ModulePtr& primitives() { return corpus("narrow_primitives"); }
+const ModulePtr& library() { return corpus("narrow_library"); }
 
 template <class T>
 const T& at(const std::vector<T>& values, long index) {
@@ -153,30 +153,12 @@ TEST_CASE("strangers: lambdas in which threads meet") {
   }
 }
 
-TEST_CASE("strangers: a block's scan by a class that keeps a reference to shared memory") {
-  const auto in = random_ints(1024, 7, -100, 100);
-  const auto out = upload(std::vector<int>(1024));
-  struct Sum {};
-  launch(primitives()->untyped_kernel("block_scan_kernel<128, 4, Sum>"), {.grid = {2}, .block = {128}}, upload(in), out,
-         Sum{});
-  for (long tile = 0, sum = 0; tile < 2; ++tile, sum = 0)
-    for (long i = 0; i < 512; ++i) {
-      sum += at(in, tile * 512 + i);
-      CHECK(out.data()[tile * 512 + i] == sum);
-    }
-  launch(primitives()->untyped_kernel("block_max_flags"), {.grid = {8}, .block = {128}}, upload(in), out);
-  for (long i = 0; i < 1024; ++i) {
-    const auto begin = in.begin() + i / 128 * 128;
-    CHECK(out.data()[i] == *std::max_element(begin, in.begin() + i + 1));
-  }
-}
-
 TEST_CASE("strangers: a scan that looks back over the blocks before it") {
   constexpr int n = 256 * 70 - 13;
   const auto in = random_ints(n, 8, -50, 100);
   const auto out = upload(std::vector<int>(n));
   const auto states = upload(std::vector<std::uint64_t>(70));
-  launch(primitives()->untyped_kernel("scan_lookback"), {.grid = {70}, .block = {256}}, upload(in), out, states, n);
+  launch(library()->untyped_kernel("scan_lookback"), {.grid = {70}, .block = {256}}, upload(in), out, states, n);
   std::vector<int> expected(n);
   std::partial_sum(in.begin(), in.end(), expected.begin());
   CHECK(download(out) == expected);

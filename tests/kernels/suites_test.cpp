@@ -67,56 +67,6 @@ TEST_CASE("suites: keys found in a tree, level by level") {
     CHECK(answers.data()[i] == (keys[i] % 3 == 0 ? records[static_cast<std::size_t>(keys[i] / 3)] : -1));
 }
 
-TEST_CASE("suites: what a new centre would cost") {
-  constexpr std::size_t n = 300, dimensions = 5, stride = 4;
-  const auto where = random_floats(n * dimensions, 3), weights = random_floats(n, 4, 0.5F, 2.0F),
-             costs = random_floats(n, 5, 0, 6);
-  const auto centres = random_ints(n, 6, 0, 2);
-  std::vector<float> points;
-  for (std::size_t i = 0; i < n; ++i)
-    points.insert(points.end(), {weights[i], costs[i], static_cast<float>(centres[i]), 0.0F});
-  const auto work = upload(std::vector<float>(n * stride));
-  const auto moves = upload(std::vector<char>(n));
-  launch(module()->untyped_kernel("kernel_compute_cost"), {.grid = {3, 1}, .block = {128}}, static_cast<int>(n),
-         static_cast<int>(dimensions), 17L, upload(points), 3, static_cast<int>(stride), upload(where), work,
-         upload(std::vector<int>{0, 1, 2}), moves);
-  std::vector<double> expected(n * stride);
-  for (std::size_t i = 0; i < n; ++i) {
-    double cost = 0;
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      const double difference = static_cast<double>(where[d * n + i]) - static_cast<double>(where[d * n + 17]);
-      cost += difference * difference;
-    }
-    cost = cost * static_cast<double>(weights[i]) - static_cast<double>(costs[i]);
-    expected[i * stride + (cost < 0 ? 3 : static_cast<std::size_t>(centres[i]))] += cost < 0 ? cost : -cost;
-    if (std::fabs(cost) > 1e-4) CHECK((moves.data()[i] != 0) == (cost < 0));
-  }
-  CHECK(difference(download(work), expected) < 1e-5);
-}
-
-TEST_CASE("suites: a particle filter's weights in one block") {
-  constexpr int n = 500;
-  const auto floats = random_floats(n, 7, 0.1F, 1.0F), likely = random_floats(n, 8);
-  const auto weights = upload(std::vector<double>(floats.begin(), floats.end())), sum = upload(std::vector<double>(1)),
-             likelihood = upload(std::vector<double>(likely.begin(), likely.end())), u = upload(std::vector<double>(n)),
-             cdf = upload(std::vector<double>(n));
-  const auto seed = upload(std::vector<int>(n, 12345));
-  launch(module()->untyped_kernel("likelihood_sum"), {.grid = {1}, .block = {512}}, likelihood, weights, sum, n);
-  double total = 0;
-  for (std::size_t i = 0; i < n; ++i) total += static_cast<double>(floats[i]) * std::exp(static_cast<double>(likely[i]));
-  CHECK(std::fabs(sum.data()[0] - total) < 1e-10 * total);
-  launch(module()->untyped_kernel("normalize_weights_kernel"), {.grid = {1}, .block = {512}}, weights, n, sum, cdf, u, seed);
-  const int next = static_cast<int>(1103515245U * 12345U + 12345U) % 2147483647;
-  const double u1 = std::fabs(next / 2147483647.0) / n;
-  std::vector<double> expected_cdf(n), expected_u(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    expected_cdf[i] = static_cast<double>(floats[i]) / total + (i > 0 ? expected_cdf[i - 1] : 0);
-    expected_u[i] = u1 + static_cast<double>(i) / n;
-  }
-  CHECK(difference(download(cdf), expected_cdf) < 1e-12);
-  CHECK(difference(download(u), expected_u) < 1e-12);
-}
-
 TEST_CASE("suites: a relaxation until the block agrees that it has converged") {
   constexpr int m = 21, n = 23;
   const auto start = random_floats(m * n, 9, 0, 1), image = random_floats(m * n, 10, 0, 1);
@@ -189,25 +139,6 @@ TEST_CASE("suites: a sum whose last warp runs in step, for float and double") {
   double total = 0, whole = 0;
   for (std::size_t b = 0; b < 4; ++b) total += doubles.data()[b], whole += expected[b];
   CHECK(std::fabs(total - whole) < 1e-10);
-}
-
-TEST_CASE("suites: a stencil of nine points with rows in dynamic shared memory") {
-  constexpr std::size_t columns = 32, rows = 16, wide = 48;  // with the halo 34, padded to a multiple of 16
-  const auto in = random_floats((rows + 2) * wide, 13);
-  const auto out = upload(std::vector<float>(in.size()));
-  launch(module()->untyped_kernel("StencilKernel"),
-         {.grid = {rows / 8, 2}, .block = {1, columns / 2}, .shared_memory_bytes = 4 * 10 * 18}, upload(in), out, 16, 0.4F,
-         0.1F, 0.05F);
-  std::vector<double> expected(in.size());
-  for (std::size_t y = 1; y <= rows; ++y) {
-    for (std::size_t x = 1; x <= columns; ++x) {
-      double sum = 0;
-      for (std::size_t k = 0; k < 9; ++k)
-        sum += (k == 4 ? 0.4 : k % 2 == 1 ? 0.1 : 0.05) * static_cast<double>(in[(y + k / 3 - 1) * wide + x + k % 3 - 1]);
-      expected[y * wide + x] = sum;
-    }
-  }
-  CHECK(difference(download(out), expected) < 1e-5);
 }
 
 TEST_CASE("suites: atomics made of others, and a lock") {

@@ -73,59 +73,6 @@ __global__ void reduce5(T* g_idata, T* g_odata, unsigned int n) {
 template __global__ void reduce5<double, 256, true>(double*, double*, unsigned int);
 template __global__ void reduce5<int, 128, false>(int*, int*, unsigned int);
 
-// ---------------------------------------------------------------- scan (uint4)
-#define THREADBLOCK_SIZE 256
-// Naive inclusive scan: O(N * log2(N)) operations. Allocate 2 * 'size' local memory, initialize the first half with zeros
-inline __device__ uint scan1Inclusive(uint idata, volatile uint* s_Data, uint size, cg::thread_block cta) {
-  uint pos = 2 * threadIdx.x - (threadIdx.x & (size - 1));
-  s_Data[pos] = 0;
-  pos += size;
-  s_Data[pos] = idata;
-
-  for (uint offset = 1; offset < size; offset <<= 1) {
-    cg::sync(cta);
-    uint t = s_Data[pos] + s_Data[pos - offset];
-    cg::sync(cta);
-    s_Data[pos] = t;
-  }
-  return s_Data[pos];
-}
-inline __device__ uint scan1Exclusive(uint idata, volatile uint* s_Data, uint size, cg::thread_block cta) {
-  return scan1Inclusive(idata, s_Data, size, cta) - idata;
-}
-inline __device__ uint4 scan4Inclusive(uint4 idata4, volatile uint* s_Data, uint size, cg::thread_block cta) {
-  // Level-0 inclusive scan
-  idata4.y += idata4.x;
-  idata4.z += idata4.y;
-  idata4.w += idata4.z;
-  // Level-1 exclusive scan
-  uint oval = scan1Exclusive(idata4.w, s_Data, size / 4, cta);
-  idata4.x += oval;
-  idata4.y += oval;
-  idata4.z += oval;
-  idata4.w += oval;
-  return idata4;
-}
-inline __device__ uint4 scan4Exclusive(uint4 idata4, volatile uint* s_Data, uint size, cg::thread_block cta) {
-  uint4 odata4 = scan4Inclusive(idata4, s_Data, size, cta);
-  odata4.x -= idata4.x;
-  odata4.y -= idata4.y;
-  odata4.z -= idata4.z;
-  odata4.w -= idata4.w;
-  return odata4;
-}
-extern "C" __global__ void scanExclusiveShared(uint4* d_Dst, uint4* d_Src, uint size) {
-  cg::thread_block cta = cg::this_thread_block();
-  __shared__ uint s_Data[2 * THREADBLOCK_SIZE];
-  uint pos = blockIdx.x * blockDim.x + threadIdx.x;
-  // Load data
-  uint4 idata4 = d_Src[pos];
-  // Calculate exclusive scan
-  uint4 odata4 = scan4Exclusive(idata4, s_Data, size, cta);
-  // Write back
-  d_Dst[pos] = odata4;
-}
-
 // ---------------------------------------------------------------- merge sort
 #define SHARED_SIZE_LIMIT 256U
 #define W_SAMPLE 32
@@ -201,7 +148,6 @@ __global__ void mergeSortSharedKernel(uint* d_DstKey, uint* d_DstVal, uint* d_Sr
   d_DstVal[(SHARED_SIZE_LIMIT / 2)] = s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
 }
 template __global__ void mergeSortSharedKernel<1U>(uint*, uint*, uint*, uint*, uint);
-template __global__ void mergeSortSharedKernel<0U>(uint*, uint*, uint*, uint*, uint);
 
 // ---------------------------------------------------------------- DCT 8x8
 #define BLOCK_SIZE 8
@@ -315,98 +261,8 @@ extern "C" __global__ void sobolGPU_kernel(unsigned n_vectors, unsigned n_dimens
   }
 }
 
-// ---------------------------------------------------------------- histogram256
-#define LOG2_WARP_SIZE 5U
-#define HISTOGRAM256_BIN_COUNT 256
-#define WARP_COUNT 6
-#define HISTOGRAM256_THREADBLOCK_SIZE (WARP_COUNT * 32)
-#define HISTOGRAM256_THREADBLOCK_MEMORY (WARP_COUNT * HISTOGRAM256_BIN_COUNT)
-#define UMUL(a, b) ((a) * (b))
-#define UMAD(a, b, c) (UMUL((a), (b)) + (c))
-inline __device__ void addByte(uint* s_WarpHist, uint data, uint threadTag) { atomicAdd(s_WarpHist + data, 1); }
-inline __device__ void addWord(uint* s_WarpHist, uint data, uint tag) {
-  addByte(s_WarpHist, (data >> 0) & 0xFFU, tag);
-  addByte(s_WarpHist, (data >> 8) & 0xFFU, tag);
-  addByte(s_WarpHist, (data >> 16) & 0xFFU, tag);
-  addByte(s_WarpHist, (data >> 24) & 0xFFU, tag);
-}
-extern "C" __global__ void histogram256Kernel(uint* d_PartialHistograms, uint* d_Data, uint dataCount) {
-  cg::thread_block cta = cg::this_thread_block();
-  // Per-warp subhistogram storage
-  __shared__ uint s_Hist[HISTOGRAM256_THREADBLOCK_MEMORY];
-  uint* s_WarpHist = s_Hist + (threadIdx.x >> LOG2_WARP_SIZE) * HISTOGRAM256_BIN_COUNT;
-// Clear shared memory storage for current threadblock before processing
-#pragma unroll
-  for (uint i = 0; i < (HISTOGRAM256_THREADBLOCK_MEMORY / HISTOGRAM256_THREADBLOCK_SIZE); i++) {
-    s_Hist[threadIdx.x + i * HISTOGRAM256_THREADBLOCK_SIZE] = 0;
-  }
-  // Cycle through the entire data set, update subhistograms for each warp
-  const uint tag = threadIdx.x << (32 - LOG2_WARP_SIZE);
-  cg::sync(cta);
-  for (uint pos = UMAD(blockIdx.x, blockDim.x, threadIdx.x); pos < dataCount; pos += UMUL(blockDim.x, gridDim.x)) {
-    uint data = d_Data[pos];
-    addWord(s_WarpHist, data, tag);
-  }
-  // Merge per-warp histograms into per-block and write to global memory
-  cg::sync(cta);
-  for (uint bin = threadIdx.x; bin < HISTOGRAM256_BIN_COUNT; bin += HISTOGRAM256_THREADBLOCK_SIZE) {
-    uint sum = 0;
-    for (uint i = 0; i < WARP_COUNT; i++) {
-      sum += s_Hist[bin + i * HISTOGRAM256_BIN_COUNT] & 0xFFFFFFFFU;
-    }
-    d_PartialHistograms[blockIdx.x * HISTOGRAM256_BIN_COUNT + bin] = sum;
-  }
-}
-
-// ---------------------------------------------------------------- convolutionColumns
-#define KERNEL_RADIUS 8
-#define KERNEL_LENGTH (2 * KERNEL_RADIUS + 1)
-__constant__ float c_Kernel[KERNEL_LENGTH];
-#define COLUMNS_BLOCKDIM_X 16
-#define COLUMNS_BLOCKDIM_Y 8
-#define COLUMNS_RESULT_STEPS 4
-#define COLUMNS_HALO_STEPS 1
-extern "C" __global__ void convolutionColumnsKernel(float* d_Dst, float* d_Src, int imageW, int imageH, int pitch) {
-  cg::thread_block cta = cg::this_thread_block();
-  __shared__ float s_Data[COLUMNS_BLOCKDIM_X][(COLUMNS_RESULT_STEPS + 2 * COLUMNS_HALO_STEPS) * COLUMNS_BLOCKDIM_Y + 1];
-  // Offset to the upper halo edge
-  const int baseX = blockIdx.x * COLUMNS_BLOCKDIM_X + threadIdx.x;
-  const int baseY = (blockIdx.y * COLUMNS_RESULT_STEPS - COLUMNS_HALO_STEPS) * COLUMNS_BLOCKDIM_Y + threadIdx.y;
-  d_Src += baseY * pitch + baseX;
-  d_Dst += baseY * pitch + baseX;
-// Main data
-#pragma unroll
-  for (int i = COLUMNS_HALO_STEPS; i < COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS; i++) {
-    s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y] = d_Src[i * COLUMNS_BLOCKDIM_Y * pitch];
-  }
-// Upper halo
-#pragma unroll
-  for (int i = 0; i < COLUMNS_HALO_STEPS; i++) {
-    s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y] =
-        (baseY >= -i * COLUMNS_BLOCKDIM_Y) ? d_Src[i * COLUMNS_BLOCKDIM_Y * pitch] : 0;
-  }
-// Lower halo
-#pragma unroll
-  for (int i = COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS; i < COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS + COLUMNS_HALO_STEPS; i++) {
-    s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y] =
-        (imageH - baseY > i * COLUMNS_BLOCKDIM_Y) ? d_Src[i * COLUMNS_BLOCKDIM_Y * pitch] : 0;
-  }
-  // Compute and store results
-  cg::sync(cta);
-#pragma unroll
-  for (int i = COLUMNS_HALO_STEPS; i < COLUMNS_HALO_STEPS + COLUMNS_RESULT_STEPS; i++) {
-    float sum = 0;
-#pragma unroll
-    for (int j = -KERNEL_RADIUS; j <= KERNEL_RADIUS; j++) {
-      sum += c_Kernel[KERNEL_RADIUS - j] * s_Data[threadIdx.x][threadIdx.y + i * COLUMNS_BLOCKDIM_Y + j];
-    }
-    d_Dst[i * COLUMNS_BLOCKDIM_Y * pitch] = sum;
-  }
-}
-
 // ---------------------------------------------------------------- Haar wavelets: early return in the middle
 #define INV_SQRT_2 0.70710678118654752440f
-#define NUM_BANKS 16
 #define LOG_NUM_BANKS 4
 extern "C" __global__ void dwtHaar1D(float* id, float* od, float* approx_final, const unsigned int dlevels, const unsigned int slength_step_half, const int bdim) {
   cg::thread_block cta = cg::this_thread_block();
@@ -471,80 +327,3 @@ extern "C" __global__ void dwtHaar1D(float* id, float* od, float* approx_final, 
     }
   }  // end early out if possible
 }
-
-// ---------------------------------------------------------------- sorting networks with macros
-__device__ inline void Comparator(uint& keyA, uint& valA, uint& keyB, uint& valB, uint dir) {
-  uint t;
-  if ((keyA > keyB) == dir) {
-    t = keyA; keyA = keyB; keyB = t;
-    t = valA; valA = valB; valB = t;
-  }
-}
-extern "C" __global__ void bitonicSortShared1(uint* d_DstKey, uint* d_DstVal, uint* d_SrcKey, uint* d_SrcVal) {
-  cg::thread_block cta = cg::this_thread_block();
-  // Shared memory storage for current subarray
-  __shared__ uint s_key[SHARED_SIZE_LIMIT];
-  __shared__ uint s_val[SHARED_SIZE_LIMIT];
-  // Offset to the beginning of subarray and load data
-  d_SrcKey += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
-  d_SrcVal += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
-  d_DstKey += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
-  d_DstVal += blockIdx.x * SHARED_SIZE_LIMIT + threadIdx.x;
-  s_key[threadIdx.x + 0] = d_SrcKey[0];
-  s_val[threadIdx.x + 0] = d_SrcVal[0];
-  s_key[threadIdx.x + (SHARED_SIZE_LIMIT / 2)] = d_SrcKey[(SHARED_SIZE_LIMIT / 2)];
-  s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)] = d_SrcVal[(SHARED_SIZE_LIMIT / 2)];
-  for (uint size = 2; size < SHARED_SIZE_LIMIT; size <<= 1) {
-    // Bitonic merge
-    uint ddd = (threadIdx.x & (size / 2)) != 0;
-    for (uint stride = size / 2; stride > 0; stride >>= 1) {
-      cg::sync(cta);
-      uint pos = 2 * threadIdx.x - (threadIdx.x & (stride - 1));
-      Comparator(s_key[pos + 0], s_val[pos + 0], s_key[pos + stride], s_val[pos + stride], ddd);
-    }
-  }
-  // Odd / even arrays of SHARED_SIZE_LIMIT elements are sorted in opposite directions
-  uint ddd = blockIdx.x & 1;
-  {
-    for (uint stride = SHARED_SIZE_LIMIT / 2; stride > 0; stride >>= 1) {
-      cg::sync(cta);
-      uint pos = 2 * threadIdx.x - (threadIdx.x & (stride - 1));
-      Comparator(s_key[pos + 0], s_val[pos + 0], s_key[pos + stride], s_val[pos + stride], ddd);
-    }
-  }
-  cg::sync(cta);
-  d_DstKey[0] = s_key[threadIdx.x + 0];
-  d_DstVal[0] = s_val[threadIdx.x + 0];
-  d_DstKey[(SHARED_SIZE_LIMIT / 2)] = s_key[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
-  d_DstVal[(SHARED_SIZE_LIMIT / 2)] = s_val[threadIdx.x + (SHARED_SIZE_LIMIT / 2)];
-}
-
-// ---------------------------------------------------------------- the classic: several warps' reduction, the last one by hand
-template <class T, unsigned int blockSize>
-__device__ void warpReduce(volatile T* sdata, unsigned int tid) {
-  if (blockSize >= 64) sdata[tid] += sdata[tid + 32];
-  if (blockSize >= 32) sdata[tid] += sdata[tid + 16];
-  if (blockSize >= 16) sdata[tid] += sdata[tid + 8];
-  if (blockSize >= 8) sdata[tid] += sdata[tid + 4];
-  if (blockSize >= 4) sdata[tid] += sdata[tid + 2];
-  if (blockSize >= 2) sdata[tid] += sdata[tid + 1];
-}
-template <unsigned int blockSize>
-__global__ void reduce6_classic(int* g_idata, int* g_odata, unsigned int n) {
-  extern __shared__ int sdata[];
-  unsigned int tid = threadIdx.x;
-  unsigned int i = blockIdx.x * (blockSize * 2) + tid;
-  unsigned int gridSize = blockSize * 2 * gridDim.x;
-  sdata[tid] = 0;
-  while (i < n) {
-    sdata[tid] += g_idata[i] + (i + blockSize < n ? g_idata[i + blockSize] : 0);
-    i += gridSize;
-  }
-  __syncthreads();
-  if (blockSize >= 512) { if (tid < 256) { sdata[tid] += sdata[tid + 256]; } __syncthreads(); }
-  if (blockSize >= 256) { if (tid < 128) { sdata[tid] += sdata[tid + 128]; } __syncthreads(); }
-  if (blockSize >= 128) { if (tid < 64) { sdata[tid] += sdata[tid + 64]; } __syncthreads(); }
-  if (tid < 32) warpReduce<int, blockSize>(sdata, tid);
-  if (tid == 0) g_odata[blockIdx.x] = sdata[0];
-}
-template __global__ void reduce6_classic<256>(int*, int*, unsigned int);

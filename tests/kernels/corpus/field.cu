@@ -215,30 +215,6 @@ extern "C" __global__ void argmax_packed(const float* x, int n, unsigned long lo
   atomicMax(best, mine);
 }
 
-// Random numbers by counter (Philox), four at a time.
-__device__ __forceinline__ uint4 philox(uint4 c, uint2 key) {
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const unsigned int hi0 = __umulhi(0xD2511F53u, c.x), lo0 = 0xD2511F53u * c.x;
-    const unsigned int hi1 = __umulhi(0xCD9E8D57u, c.z), lo1 = 0xCD9E8D57u * c.z;
-    c = make_uint4(hi1 ^ c.y ^ key.x, lo1, hi0 ^ c.w ^ key.y, lo0);
-    key.x += 0x9E3779B9u;
-    key.y += 0xBB67AE85u;
-  }
-  return c;
-}
-template <typename T, int N> struct alignas(sizeof(T) * N) aligned_vector { T val[N]; };
-template <int VEC> __global__ void random_vec(uint32_t* out, int n, uint64_t seed) {
-  using Vec = aligned_vector<uint32_t, VEC>;
-  KERNEL_LOOP(i, n / VEC) {
-    const uint4 r = philox(make_uint4(i, 0, 0, 0), make_uint2((uint32_t)seed, (uint32_t)(seed >> 32)));
-    Vec v;
-    v.val[0] = r.x; v.val[1] = r.y; v.val[2] = r.z; v.val[3] = r.w;
-    *reinterpret_cast<Vec*>(out + i * VEC) = v;
-  }
-}
-template __global__ void random_vec<4>(uint32_t*, int, uint64_t);
-
 // Rows of a sparse matrix by parts of a warp.
 template <int VEC> __global__ void spmv_vector(int rows, const int* __restrict__ ptr, const int* __restrict__ col, const float* __restrict__ val, const float* __restrict__ x, float* y) {
   const int lane = threadIdx.x & (VEC - 1);
@@ -385,47 +361,6 @@ extern "C" __global__ void relax(const int* from, const int* to, const int* weig
   if (threadIdx.x == 0) distance[nodes] = turns > 0;
 }
 
-// A scan without bank conflicts, two elements a thread.
-#define LOG_NUM_BANKS 5
-#define CONFLICT_FREE_OFFSET(n) ((n) >> LOG_NUM_BANKS)
-extern "C" __global__ void prescan(float* g_odata, const float* g_idata, int n) {
-  extern __shared__ float temp[];
-  const int thid = threadIdx.x;
-  int offset = 1;
-  const int ai = thid, bi = thid + (n / 2);
-  const int bankOffsetA = CONFLICT_FREE_OFFSET(ai), bankOffsetB = CONFLICT_FREE_OFFSET(bi);
-  temp[ai + bankOffsetA] = g_idata[ai];
-  temp[bi + bankOffsetB] = g_idata[bi];
-  for (int d = n >> 1; d > 0; d >>= 1) {
-    __syncthreads();
-    if (thid < d) {
-      int ai = offset * (2 * thid + 1) - 1;
-      int bi = offset * (2 * thid + 2) - 1;
-      ai += CONFLICT_FREE_OFFSET(ai);
-      bi += CONFLICT_FREE_OFFSET(bi);
-      temp[bi] += temp[ai];
-    }
-    offset *= 2;
-  }
-  if (thid == 0) { temp[n - 1 + CONFLICT_FREE_OFFSET(n - 1)] = 0; }
-  for (int d = 1; d < n; d *= 2) {
-    offset >>= 1;
-    __syncthreads();
-    if (thid < d) {
-      int ai = offset * (2 * thid + 1) - 1;
-      int bi = offset * (2 * thid + 2) - 1;
-      ai += CONFLICT_FREE_OFFSET(ai);
-      bi += CONFLICT_FREE_OFFSET(bi);
-      float t = temp[ai];
-      temp[ai] = temp[bi];
-      temp[bi] += t;
-    }
-  }
-  __syncthreads();
-  g_odata[ai] = temp[ai + bankOffsetA];
-  g_odata[bi] = temp[bi + bankOffsetB];
-}
-
 // All shortest paths, a block of rows after the other.
 #define FW 8
 __device__ void fw_tile(int (*c)[FW], int (*a)[FW], int (*b)[FW]) {
@@ -494,36 +429,6 @@ template <int K> __global__ void smallest_k(const int* in, int n, int* out) {
 }
 template __global__ void smallest_k<4>(const int*, int, int*);
 
-// Gradients of a layer norm's weights: columns of many rows, in two dimensions of threads.
-extern "C" __global__ void gamma_beta_backward(const float* dy, const float* x, const float* mean, const float* rstd, int rows, int cols, float* dgamma, float* dbeta) {
-  extern __shared__ float buffers[];
-  float* const s_dg = buffers;
-  float* const s_db = buffers + blockDim.x * blockDim.y;
-  const int c = blockIdx.x * blockDim.x + threadIdx.x;
-  float dg = 0, db = 0;
-  if (c < cols) {
-    for (int r = threadIdx.y; r < rows; r += blockDim.y) {
-      const float g = dy[r * cols + c];
-      dg += g * (x[r * cols + c] - mean[r]) * rstd[r];
-      db += g;
-    }
-  }
-  const int at = threadIdx.y * blockDim.x + threadIdx.x;
-  s_dg[at] = dg;
-  s_db[at] = db;
-  for (int half = blockDim.y >> 1; half > 0; half >>= 1) {
-    __syncthreads();
-    if (threadIdx.y < half) {
-      s_dg[at] += s_dg[at + half * blockDim.x];
-      s_db[at] += s_db[at + half * blockDim.x];
-    }
-  }
-  if (threadIdx.y == 0 && c < cols) {
-    dgamma[c] = s_dg[at];
-    dbeta[c] = s_db[at];
-  }
-}
-
 // Half precision by pairs, with a tail.
 __device__ __forceinline__ float silu(float x) { return x / (1.0f + __expf(-x)); }
 extern "C" __global__ void swiglu_half(const __half* gate, const __half* up, __half* out, int n) {
@@ -591,19 +496,6 @@ extern "C" __global__ void label_unite(const unsigned char* image, int* labels, 
   if (y > 0 && image[at] == image[at - width]) unite(labels, at, at - width);
 }
 extern "C" __global__ void label_flatten(int* labels, int n) { KERNEL_LOOP(i, n) labels[i] = root(labels, i); }
-
-// A pass of bitonic sort over pairs, a launch for each, and keys with values.
-template <bool ASCENDING> __global__ void bitonic_pass(unsigned* keys, unsigned* values, unsigned j, unsigned k) {
-  const unsigned i = threadIdx.x + blockDim.x * blockIdx.x, partner = i ^ j;
-  if (partner <= i) return;
-  const bool up = ((i & k) == 0) == ASCENDING;
-  if ((keys[i] > keys[partner]) == up) {
-    unsigned t = keys[i]; keys[i] = keys[partner]; keys[partner] = t;
-    t = values[i]; values[i] = values[partner]; values[partner] = t;
-  }
-}
-template __global__ void bitonic_pass<true>(unsigned*, unsigned*, unsigned, unsigned);
-template __global__ void bitonic_pass<false>(unsigned*, unsigned*, unsigned, unsigned);
 
 // Sums over segments that are found by a search for each block.
 __device__ int upper_bound(const int* ends, int n, int x) {

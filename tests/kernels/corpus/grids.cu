@@ -1,21 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define RADIUS 3
-#define BLOCK 64
-extern "C" __global__ void stencil_1d(const float* in, float* out, int n) {
-  __shared__ float s[BLOCK + 2 * RADIUS];
-  int g = blockIdx.x * blockDim.x + threadIdx.x, l = threadIdx.x + RADIUS;
-  s[l] = g < n ? in[g] : 0;
-  if (threadIdx.x < RADIUS) {
-    s[l - RADIUS] = g >= RADIUS ? in[g - RADIUS] : 0;
-    s[l + BLOCK] = g + BLOCK < n ? in[g + BLOCK] : 0;
-  }
-  __syncthreads();
-  if (g >= n) return;
-  float sum = 0;
-  for (int o = -RADIUS; o <= RADIUS; ++o) sum += s[l + o] * (RADIUS + 1 - (o < 0 ? -o : o));
-  out[g] = sum;
-}
-
 // Seven points; x and y in the block, z by a loop with barriers.
 extern "C" __global__ void stencil_3d(const float* in, float* out, int nx, int ny, int nz) {
   __shared__ float tile[6][10];
@@ -75,30 +58,6 @@ extern "C" __global__ void bodies(const float4* where, float3* force, int n) {
     __syncthreads();
   }
   if (i < n) force[i] = sum;
-}
-
-// A lattice Boltzmann step in two dimensions with nine speeds; the block streams through shared memory.
-__constant__ int cx[9] = {0, 1, 0, -1, 0, 1, -1, -1, 1}, cy[9] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
-__constant__ float weight[9] = {4.f / 9, 1.f / 9, 1.f / 9, 1.f / 9, 1.f / 9, 1.f / 36, 1.f / 36, 1.f / 36, 1.f / 36};
-extern "C" __global__ void lattice(const float* in, float* out, float omega) {
-  __shared__ float s[9][16][16];
-  const int x = threadIdx.x, y = threadIdx.y;
-  float f[9], density = 0, ux = 0, uy = 0;
-  for (int q = 0; q < 9; ++q) {
-    f[q] = in[(q * 16 + y) * 16 + x];
-    density += f[q];
-    ux += cx[q] * f[q];
-    uy += cy[q] * f[q];
-  }
-  ux /= density;
-  uy /= density;
-  for (int q = 0; q < 9; ++q) {
-    const float cu = 3 * (cx[q] * ux + cy[q] * uy);
-    const float equal = weight[q] * density * (1 + cu + 0.5f * cu * cu - 1.5f * (ux * ux + uy * uy));
-    s[q][(y + cy[q] + 16) % 16][(x + cx[q] + 16) % 16] = f[q] + omega * (equal - f[q]);
-  }
-  __syncthreads();
-  for (int q = 0; q < 9; ++q) out[(q * 16 + y) * 16 + x] = s[q][y][x];
 }
 
 extern "C" __global__ void in_three_dimensions(int* out) {

@@ -89,18 +89,6 @@ extern "C" __global__ void filter_in_groups(const int* in, int* out, int* counte
   }
 }
 
-// A transposition that waits through the block's object in a struct's place.
-extern "C" __global__ void transposed_by_groups(const float* in, float* out, int n) {
-  __shared__ float tile[16][17];
-  const cg::thread_block cta = cg::this_thread_block();
-  int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
-  tile[threadIdx.y][threadIdx.x] = in[y * n + x];
-  cta.sync();
-  x = blockIdx.y * 16 + threadIdx.x;
-  y = blockIdx.x * 16 + threadIdx.y;
-  out[y * n + x] = tile[threadIdx.x][threadIdx.y];
-}
-
 // A cooperative launch: all blocks wait for each other. Steps of a smoothing in one launch.
 extern "C" __global__ void smoothed(float* a, float* b, int n, int steps) {
   cg::grid_group grid = cg::this_grid();

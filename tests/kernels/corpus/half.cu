@@ -8,24 +8,6 @@ extern "C" __global__ void half_axpy(int n, float a, const __half2* __restrict__
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = __hfma2(a2, x[i], y[i]);
 }
 
-// Each thread sums halves in float; the block adds up in shared memory.
-extern "C" __global__ void half_dot(const half* a, const half* b, float* out, int n) {
-  __shared__ float partial[128];
-  float sum = 0.f;
-  for (int i = threadIdx.x; i < n / 2; i += blockDim.x) {
-    const float2 x = __half22float2(reinterpret_cast<const half2*>(a)[i]);
-    const float2 y = __half22float2(reinterpret_cast<const half2*>(b)[i]);
-    sum += x.x * y.x + x.y * y.y;
-  }
-  partial[threadIdx.x] = sum;
-  __syncthreads();
-  for (int s = blockDim.x / 2; s > 0; s >>= 1) {
-    if (threadIdx.x < s) partial[threadIdx.x] += partial[threadIdx.x + s];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) *out = partial[0];
-}
-
 // A product in tiles that lie in shared memory as halves.
 #define TILE 16
 extern "C" __global__ void half_product(const __half* a, const __half* b, __half* c, int n) {

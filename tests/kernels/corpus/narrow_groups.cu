@@ -2,18 +2,6 @@
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 #define FULL_MASK 0xffffffff
-__device__ __forceinline__ int atomicAggInc(int* ctr) {
-  auto g = cg::coalesced_threads();
-  int warp_res;
-  if (g.thread_rank() == 0) warp_res = atomicAdd(ctr, g.size());
-  return g.shfl(warp_res, 0) + g.thread_rank();
-}
-extern "C" __global__ void filter_arr(int* dst, int* nres, const int* src, int n) {
-  int id = threadIdx.x + blockIdx.x * blockDim.x;
-  for (int i = id; i < n; i += gridDim.x * blockDim.x) {
-    if (src[i] > 0) dst[atomicAggInc(nres)] = src[i];
-  }
-}
 // by hand, with masks
 __device__ int atomicAggIncMask(int* ptr) {
   int mask = __match_any_sync(__activemask(), (unsigned long long)ptr);

@@ -59,24 +59,6 @@ CUDA_KERNEL odd_switch(const int* in, int* out, int mode, int n) {
   }
   if (t < n) out[blockIdx.x * n + t] = v;
 }
-// do-while with a barrier, until nothing changes
-CUDA_KERNEL odd_relax(int* dist, const int* heads, const int* tails, const int* costs, int n, int m, int* rounds) {
-  __shared__ int changed;
-  int round = 0;
-  do {
-    __syncthreads();
-    if (threadIdx.x == 0) changed = 0;
-    __syncthreads();
-    FOR_EACH(e, m) {
-      const int d = dist[tails[e]];
-      if (d == 0x3fffffff) continue;
-      if (d + costs[e] < atomicMin(&dist[heads[e]], d + costs[e])) changed = 1;
-    }
-    __syncthreads();
-    ++round;
-  } while (changed && round < n);
-  if (threadIdx.x == 0) *rounds = round;
-}
 // while (true), break after a vote; continue in front of a barrier for all
 CUDA_KERNEL odd_vote(const unsigned* in, unsigned* out, int n) {
   const unsigned lane = threadIdx.x & 31u;
@@ -174,36 +156,4 @@ CUDA_KERNEL odd_goto(const char* s, int* out, int n) {
   if (threadIdx.x < n) copy[threadIdx.x] = s[threadIdx.x];
   __syncthreads();
   out[threadIdx.x] = find_char(copy, n, 'a' + threadIdx.x);
-}
-// atomics made of CAS
-__device__ static float atomicMaxF(float* address, float val) {
-  int* address_as_int = (int*)address;
-  int old = *address_as_int, assumed;
-  while (val > __int_as_float(old)) {
-    assumed = old;
-    old = atomicCAS(address_as_int, assumed, __float_as_int(val));
-    if (assumed == old) break;
-  }
-  return __int_as_float(old);
-}
-__device__ double atomicAddD(double* address, double val) {
-  unsigned long long int* address_as_ull = (unsigned long long int*)address;
-  unsigned long long int old = *address_as_ull, assumed;
-  do {
-    assumed = old;
-    old = atomicCAS(address_as_ull, assumed, __double_as_longlong(val + __longlong_as_double(assumed)));
-  } while (assumed != old);
-  return __longlong_as_double(old);
-}
-CUDA_KERNEL odd_cas(const float* in, float* most, double* sum, int n) {
-  __shared__ float m;
-  __shared__ double d;
-  if (threadIdx.x == 0) { m = -INFINITY; d = 0; }
-  __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
-    atomicMaxF(&m, in[i]);
-    atomicAddD(&d, (double)in[i]);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) { atomicMaxF(most, m); atomicAddD(sum, d); }
 }

@@ -172,115 +172,6 @@ __global__ void BlockPrefixSumKernel(const T *d_in, T *d_out, T *d_max, int n) {
   }
 }
 template __global__ void BlockPrefixSumKernel<int, 128, 4>(const int*, int*, int*, int);
-#define C10_HOST_DEVICE __host__ __device__
-#define C10_WARP_SIZE 32
-template <typename T> __device__ __forceinline__ T WARP_SHFL_DOWN(T value, unsigned int delta, int width = warpSize, unsigned int mask = 0xffffffff) {
-  return __shfl_down_sync(mask, value, delta, width);
-}
-template <typename scalar_t, typename index_t>
-struct WelfordData {
-  scalar_t mean;
-  scalar_t m2;
-  index_t n;
-  scalar_t nf;
-  C10_HOST_DEVICE WelfordData() : mean(0), m2(0), n(0), nf(0) {}
-  C10_HOST_DEVICE WelfordData(scalar_t mean, scalar_t m2, index_t n, scalar_t nf) : mean(mean), m2(m2), n(n), nf(nf) {}
-};
-template <typename scalar_t, typename acc_scalar_t, typename index_t, typename res_t>
-struct WelfordOps {
-  acc_scalar_t correction;
-  bool take_sqrt;
- public:
-  using acc_t = WelfordData<acc_scalar_t, index_t>;
-  inline C10_HOST_DEVICE acc_t reduce(acc_t acc, scalar_t data, index_t /*idx*/) const {
-    index_t new_n = acc.n + 1;
-    acc_scalar_t new_nf = static_cast<acc_scalar_t>(new_n);
-    acc_scalar_t delta = data - acc.mean;
-    acc_scalar_t new_mean = acc.mean + delta / new_nf;
-    acc_scalar_t new_delta = data - new_mean;
-    return {
-      new_mean,
-      acc.m2 + delta * new_delta,
-      new_n,
-      new_nf,
-    };
-  }
-  inline C10_HOST_DEVICE acc_t combine(acc_t a, acc_t b) const {
-    if (a.nf == 0) { return b; }
-    if (b.nf == 0) { return a; }
-    acc_scalar_t delta = b.mean - a.mean;
-    acc_scalar_t new_count = a.nf + b.nf;
-    acc_scalar_t nb_over_n = b.nf / new_count;
-    return {
-      a.mean + delta * nb_over_n,
-      a.m2 + b.m2 + delta * delta * a.nf * nb_over_n,
-      -1,
-      new_count
-    };
-  }
-  inline C10_HOST_DEVICE res_t project(acc_t acc) const {
-    const auto mean = static_cast<scalar_t>(acc.mean);
-    const auto divisor = acc.nf > correction ? acc.nf - correction : 0;
-    const auto var = acc.m2 / divisor;
-    res_t results(take_sqrt ? sqrt(var) : var, mean);
-    return results;
-  }
-  inline __device__ acc_t warp_shfl_down(acc_t acc, int offset) const {
-    return {
-      WARP_SHFL_DOWN(acc.mean, offset)
-      , WARP_SHFL_DOWN(acc.m2, offset)
-      , WARP_SHFL_DOWN(acc.n, offset)
-      , WARP_SHFL_DOWN(acc.nf, offset)
-    };
-  }
-};
-struct pair_result { float a, b; __device__ pair_result(float a_, float b_) : a(a_), b(b_) {} };
-template <typename T, typename ops_t>
-__device__ T BlockReduceOps(T val, const ops_t& op, T* shared) {
-  const int tid = threadIdx.x;
-  const int lid = tid % C10_WARP_SIZE;
-  const int wid = tid / C10_WARP_SIZE;
-#pragma unroll
-  for (int offset = (C10_WARP_SIZE >> 1); offset > 0; offset >>= 1) {
-    val = op.combine(val, op.warp_shfl_down(val, offset));
-  }
-  __syncthreads();
-  if (lid == 0) shared[wid] = val;
-  __syncthreads();
-  val = (tid < blockDim.x / C10_WARP_SIZE) ? shared[lid] : T();
-  if (wid == 0) {
-#pragma unroll
-    for (int offset = (C10_WARP_SIZE >> 1); offset > 0; offset >>= 1) {
-      val = op.combine(val, op.warp_shfl_down(val, offset));
-    }
-  }
-  return val;
-}
-template <typename T>
-__global__ void RowwiseMomentsCUDAKernel(long long N, T eps, const T* X, T* mean, T* rstd) {
-  using WelfordType = WelfordData<T, int>;
-  using WelfordOp = WelfordOps<T, T, int, pair_result>;
-  alignas(WelfordType) __shared__ unsigned char val_shared[C10_WARP_SIZE * sizeof(WelfordType)];
-  WelfordType* val_shared_ptr = reinterpret_cast<WelfordType*>(val_shared);
-  const long long i = blockIdx.x;
-  WelfordOp welford_op = {/*correction=*/static_cast<T>(0), /*take_sqrt=*/false};
-  WelfordType val(0, 0, 0, 0);
-  for (long long j = threadIdx.x; j < N; j += blockDim.x) {
-    const long long index = i * N + j;
-    val = welford_op.reduce(val, static_cast<T>(X[index]), index);
-  }
-  val = BlockReduceOps(val, welford_op, val_shared_ptr);
-  if (threadIdx.x == 0) {
-    T m1;
-    T m2;
-    auto r = welford_op.project(val);
-    m2 = r.a; m1 = r.b;
-    mean[i] = m1;
-    rstd[i] = rsqrt(m2 + eps);
-  }
-}
-template __global__ void RowwiseMomentsCUDAKernel<float>(long long N, float eps, const float* X, float* mean, float* rstd);
-
 // radix select, from TensorTopK
 template <typename scalar_t> struct TopKTypeConfig {};
 template <> struct TopKTypeConfig<float> {
@@ -437,9 +328,81 @@ __device__ void radixSelect(const scalar_t* data, index_t k, bool largest, index
   *topK = TopKTypeConfig<scalar_t>::deconvert(desired);
 }
 extern "C" __global__ void gatherKthValue(const float* input, int sliceSize, int k, float* kthValue) {
-  __shared__ int smem[C10_WARP_SIZE]; // one per each warp, up to warp limit
+  __shared__ int smem[32]; // one per each warp, up to warp limit
   const float* inputSliceStart = &input[blockIdx.x * sliceSize];
   float kValue = static_cast<float>(0);
   radixSelect<float, TopKTypeConfig<float>::RadixType, int>(inputSliceStart, k, false, sliceSize, 1, smem, &kValue);
   if (threadIdx.x == 0) kthValue[blockIdx.x] = kValue;
+}
+
+// A scan that looks back over the blocks before it.
+enum Status : int { INVALID = 0, AGGREGATE = 1, PREFIX = 2 };
+union TileState {
+  struct { int status, value; };
+  unsigned long long bits;
+};
+__device__ unsigned int ticket;
+__device__ __forceinline__ TileState load_state(const TileState* p) {
+  TileState s;
+  s.bits = *reinterpret_cast<const volatile unsigned long long*>(p);
+  return s;
+}
+__device__ __forceinline__ void store_state(TileState* p, int status, int value) {
+  TileState s;
+  s.status = status;
+  s.value = value;
+  __threadfence();
+  atomicExch(reinterpret_cast<unsigned long long*>(p), s.bits);
+}
+__device__ int warp_inclusive_scan(int v) {
+  const int lane = threadIdx.x & 31;
+  for (int o = 1; o < 32; o *= 2) {
+    int n = __shfl_up_sync(0xffffffffu, v, o);
+    if (lane >= o) v += n;
+  }
+  return v;
+}
+extern "C" __global__ __launch_bounds__(256) void scan_lookback(const int* __restrict__ in, int* __restrict__ out, TileState* states, int n) {
+  __shared__ int s_tile, s_prefix, s_warp[8];
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  if (tid == 0) s_tile = atomicAdd(&ticket, 1);
+  __syncthreads();
+  const int tile = s_tile, i = tile * 256 + tid;
+  int v = i < n ? in[i] : 0;
+  int inc = warp_inclusive_scan(v);
+  if (lane == 31) s_warp[warp] = inc;
+  __syncthreads();
+  if (warp == 0) {
+    int w = lane < 8 ? s_warp[lane] : 0;
+    w = warp_inclusive_scan(w);
+    if (lane < 8) s_warp[lane] = w;
+    const int total = __shfl_sync(0xffffffffu, w, 7);
+    int exclusive = 0;
+    if (tile == 0) {
+      if (lane == 0) store_state(&states[0], PREFIX, total);
+    } else {
+      if (lane == 0) store_state(&states[tile], AGGREGATE, total);
+      int look = tile - 1 - lane;
+      for (;;) {
+        TileState st;
+        st.status = PREFIX;
+        st.value = 0;
+        if (look >= 0) {
+          do { st = load_state(&states[look]); } while (st.status == INVALID);
+        }
+        const unsigned prefixes = __ballot_sync(0xffffffffu, st.status == PREFIX);
+        const int stop = prefixes ? __ffs(prefixes) - 1 : 31;
+        int part = lane <= stop ? st.value : 0;
+#pragma unroll
+        for (int o = 16; o > 0; o >>= 1) part += __shfl_down_sync(0xffffffffu, part, o);
+        exclusive += __shfl_sync(0xffffffffu, part, 0);
+        if (prefixes) break;
+        look -= 32;
+      }
+      if (lane == 0) store_state(&states[tile], PREFIX, exclusive + total);
+    }
+    if (lane == 0) s_prefix = exclusive;
+  }
+  __syncthreads();
+  if (i < n) out[i] = s_prefix + (warp > 0 ? s_warp[warp - 1] : 0) + inc;
 }

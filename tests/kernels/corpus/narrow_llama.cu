@@ -26,15 +26,6 @@ static __device__ __forceinline__ float warp_reduce_sum(float x) {
   return x;
 }
 
-static __device__ __forceinline__ float2 warp_reduce_sum2(float2 a) {
-#pragma unroll
-  for (int mask = 16; mask > 0; mask >>= 1) {
-    a.x += __shfl_xor_sync(0xffffffff, a.x, mask, 32);
-    a.y += __shfl_xor_sync(0xffffffff, a.y, mask, 32);
-  }
-  return a;
-}
-
 static __device__ __forceinline__ float warp_reduce_max(float x) {
 #pragma unroll
   for (int mask = 16; mask > 0; mask >>= 1) {
@@ -72,28 +63,6 @@ static __device__ void rms_norm_f32(const float* x, float* dst, const int ncols,
 }
 extern "C" __global__ void rms_norm_f32_256(const float* x, float* dst, const int ncols, const float eps) { rms_norm_f32<256>(x, dst, ncols, eps); }
 extern "C" __global__ void rms_norm_f32_32(const float* x, float* dst, const int ncols, const float eps) { rms_norm_f32<32>(x, dst, ncols, eps); }
-
-extern "C" __global__ void norm_f32(const float* x, float* dst, const int ncols, const float eps) {
-  const int row = blockIdx.x;
-  const int tid = threadIdx.x;
-  float2 mean_var = make_float2(0.f, 0.f);
-  for (int col = tid; col < ncols; col += blockDim.x) {
-    const float xi = x[row * ncols + col];
-    mean_var.x += xi;
-    mean_var.y += xi * xi;
-  }
-  mean_var = warp_reduce_sum2(mean_var);
-  __shared__ float2 s_sum[32];
-  const int warp_id = threadIdx.x / WARP_SIZE, lane_id = threadIdx.x % WARP_SIZE;
-  if (lane_id == 0) s_sum[warp_id] = mean_var;
-  __syncthreads();
-  mean_var = lane_id < blockDim.x / WARP_SIZE ? s_sum[lane_id] : make_float2(0.f, 0.f);
-  mean_var = warp_reduce_sum2(mean_var);
-  const float mean = mean_var.x / ncols;
-  const float var = mean_var.y / ncols - mean * mean;
-  const float inv_std = rsqrtf(var + eps);
-  for (int col = tid; col < ncols; col += blockDim.x) dst[row * ncols + col] = (x[row * ncols + col] - mean) * inv_std;
-}
 
 // NeoX's way to rotate pairs that lie half a row apart.
 extern "C" __global__ void rope_neox(const float* x, float* dst, int ncols, const int32_t* pos, float freq_scale, float theta_scale) {
@@ -251,44 +220,6 @@ extern "C" __global__ void soft_max_f32(const float* x, const half* mask, float*
   soft_max_row<false>(x, mask, dst, ncols, scale, slope);
 }
 
-template <typename T>
-static inline __device__ void ggml_cuda_swap(T& a, T& b) {
-  T tmp = a;
-  a = b;
-  b = tmp;
-}
-extern "C" __global__ void argsort_asc(const float* x, int* dst, const int ncols, int ncols_pad) {
-  int col = threadIdx.x;
-  int row = blockIdx.y;
-  if (col >= ncols_pad) {
-    return;
-  }
-  const float* x_row = x + row * ncols;
-  extern __shared__ int dst_row[];
-  dst_row[col] = col;
-  __syncthreads();
-  for (int k = 2; k <= ncols_pad; k *= 2) {
-    for (int j = k / 2; j > 0; j /= 2) {
-      int ixj = col ^ j;
-      if (ixj > col) {
-        if ((col & k) == 0) {
-          if (dst_row[col] >= ncols || (dst_row[ixj] < ncols && x_row[dst_row[col]] > x_row[dst_row[ixj]])) {
-            ggml_cuda_swap(dst_row[col], dst_row[ixj]);
-          }
-        } else {
-          if (dst_row[ixj] >= ncols || (dst_row[col] < ncols && x_row[dst_row[col]] < x_row[dst_row[ixj]])) {
-            ggml_cuda_swap(dst_row[col], dst_row[ixj]);
-          }
-        }
-      }
-      __syncthreads();
-    }
-  }
-  if (col < ncols) {
-    dst[row * ncols + col] = dst_row[col];
-  }
-}
-
 #define GELU_COEF_A 0.044715f
 #define SQRT_2_OVER_PI 0.79788456080286535587989211986876f
 static __device__ __forceinline__ float op_gelu(float x) { return 0.5f * x * (1.0f + tanhf(SQRT_2_OVER_PI * x * (1.0f + GELU_COEF_A * x * x))); }
@@ -320,7 +251,7 @@ static __device__ __forceinline__ void flash_attn_vec(const float* __restrict__ 
   __syncthreads();
   for (int k_VKQ_0 = 0; k_VKQ_0 < ne11; k_VKQ_0 += D) {
     float kqmax_new = kqmax;
-#pragma unroll
+#pragma unroll 8  // of 32: all of them take a minute to compile for AVX2
     for (int i_KQ_0 = 0; i_KQ_0 < D; i_KQ_0 += nwarps) {
       const int i_KQ = i_KQ_0 + threadIdx.y;
       if (k_VKQ_0 + i_KQ >= ne11) break;

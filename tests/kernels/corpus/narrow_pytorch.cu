@@ -1,43 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in the style of PyTorch: functors, Welford's algorithm, block reductions by templates, radix selection.
+// Kernels in the style of PyTorch: functors, Welford's algorithm, Philox.
 #include <stdint.h>
-#include <float.h>
 
 #define C10_DEVICE __device__
 #define C10_WARP_SIZE 32
-#define CUDA_KERNEL_LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
 #define FULL_MASK 0xffffffff
 
 template <typename T>
 __device__ __forceinline__ T WARP_SHFL_DOWN(T value, unsigned int delta, int width = C10_WARP_SIZE, unsigned int mask = 0xffffffff) {
   return __shfl_down_sync(mask, value, delta, width);
-}
-
-template <typename T>
-__inline__ __device__ T WarpReduceSum(T val) {
-#pragma unroll
-  for (int offset = (C10_WARP_SIZE >> 1); offset > 0; offset >>= 1) {
-    val += WARP_SHFL_DOWN(val, offset);
-  }
-  return val;
-}
-
-template <typename T>
-__inline__ __device__ T BlockReduceSum(T val, T* shared) {
-  const int tid = threadIdx.x;
-  const int lid = tid % C10_WARP_SIZE;
-  const int wid = tid / C10_WARP_SIZE;
-  val = WarpReduceSum(val);
-  __syncthreads();  // prevent races when BlockReduces are called in a row.
-  if (lid == 0) {
-    shared[wid] = val;
-  }
-  __syncthreads();
-  val = (tid < blockDim.x / C10_WARP_SIZE) ? shared[lid] : T(0);
-  if (wid == 0) {
-    val = WarpReduceSum(val);
-  }
-  return val;
 }
 
 struct WelfordData {
@@ -125,125 +96,6 @@ extern "C" __global__ void vectorized_layer_norm(const int N, float eps, const f
   }
 }
 
-// The loss of a row of logits, by block reductions.
-extern "C" __global__ void cross_entropy(const float* logits, const int64_t* target, float* loss, int classes) {
-  __shared__ float shared[C10_WARP_SIZE];
-  __shared__ float row_max, row_sum;
-  const float* row = logits + blockIdx.x * classes;
-  float thread_max = -FLT_MAX;
-  for (int c = threadIdx.x; c < classes; c += blockDim.x) thread_max = ::max(thread_max, row[c]);
-  for (int offset = 16; offset > 0; offset >>= 1) thread_max = ::max(thread_max, WARP_SHFL_DOWN(thread_max, offset));
-  if (threadIdx.x % C10_WARP_SIZE == 0) shared[threadIdx.x / C10_WARP_SIZE] = thread_max;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int w = 1; w < blockDim.x / C10_WARP_SIZE; ++w) thread_max = ::max(thread_max, shared[w]);
-    row_max = thread_max;
-  }
-  __syncthreads();
-  float sum = 0;
-  for (int c = threadIdx.x; c < classes; c += blockDim.x) sum += expf(row[c] - row_max);
-  sum = BlockReduceSum<float>(sum, shared);
-  if (threadIdx.x == 0) row_sum = sum;
-  __syncthreads();
-  if (threadIdx.x == 0) loss[blockIdx.x] = logf(row_sum) + row_max - row[target[blockIdx.x]];
-}
-
-template <typename scalar_t>
-struct TopKTypeConfig {};
-template <>
-struct TopKTypeConfig<float> {
-  typedef uint32_t RadixType;
-  static inline __device__ RadixType convert(float v) {
-    RadixType x = __float_as_int(v);
-    RadixType mask = (x & 0x80000000) ? 0xffffffff : 0x80000000;
-    return (v == v) ? (x ^ mask) : 0xffffffff;
-  }
-  static inline __device__ float deconvert(RadixType v) {
-    RadixType mask = (v & 0x80000000) ? 0x80000000 : 0xffffffff;
-    return __int_as_float(v ^ mask);
-  }
-};
-
-constexpr int RADIX_BITS = 2;
-constexpr int RADIX_SIZE = 4;
-constexpr int RADIX_MASK = (RADIX_SIZE - 1);
-
-// How many numbers that match what is desired have each digit.
-template <typename bitwise_t>
-__device__ void countRadixUsingMask(int counts[RADIX_SIZE], int* smem, bitwise_t desired, bitwise_t desiredMask, int radixDigitPos, int sliceSize, const float* data) {
-#pragma unroll
-  for (int i = 0; i < RADIX_SIZE; ++i) {
-    counts[i] = 0;
-  }
-  if (threadIdx.x < RADIX_SIZE) {
-    smem[threadIdx.x] = 0;
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < sliceSize; i += blockDim.x) {
-    bitwise_t val = TopKTypeConfig<float>::convert(data[i]);
-    bool hasVal = ((val & desiredMask) == desired);
-    bitwise_t digitInRadix = (val >> radixDigitPos) & RADIX_MASK;
-#pragma unroll
-    for (uint32_t j = 0; j < RADIX_SIZE; ++j) {
-      bool vote = hasVal && (digitInRadix == j);
-      counts[j] += vote;
-    }
-  }
-#pragma unroll
-  for (uint32_t i = 0; i < RADIX_SIZE; ++i) {
-    atomicAdd(&smem[i], counts[i]);
-  }
-  __syncthreads();
-#pragma unroll
-  for (uint32_t i = 0; i < RADIX_SIZE; ++i) {
-    counts[i] = smem[i];
-  }
-  __syncthreads();
-}
-
-// The k-th greatest number of a slice, found bit by bit; then all that are greater.
-extern "C" __global__ void gather_topk(const float* input, int sliceSize, int k, float* topK, int* indices) {
-  __shared__ int smem[C10_WARP_SIZE];
-  const float* data = input + blockIdx.x * sliceSize;
-  int counts[RADIX_SIZE];
-  uint32_t desired = 0;
-  uint32_t desiredMask = 0;
-  int kToFind = k;
-  for (int digitPos = sizeof(float) * 8 - RADIX_BITS; digitPos >= 0; digitPos -= RADIX_BITS) {
-    countRadixUsingMask<uint32_t>(counts, smem, desired, desiredMask, digitPos, sliceSize, data);
-    for (int i = RADIX_SIZE - 1; i >= 0; --i) {
-      int count = counts[i];
-      if (count >= kToFind) {
-        desired = (desired & ~(uint32_t(RADIX_MASK) << digitPos)) | (uint32_t(i) << digitPos);
-        desiredMask |= uint32_t(RADIX_MASK) << digitPos;
-        break;
-      }
-      kToFind -= count;
-    }
-  }
-  const float topKValue = TopKTypeConfig<float>::deconvert(desired);
-  __shared__ int write;
-  if (threadIdx.x == 0) write = 0;
-  __syncthreads();
-  for (int i = threadIdx.x; i < sliceSize; i += blockDim.x) {
-    if (data[i] > topKValue) {
-      int at = atomicAdd(&write, 1);
-      topK[blockIdx.x * k + at] = data[i];
-      indices[blockIdx.x * k + at] = i;
-    }
-  }
-  __syncthreads();
-  for (int i = threadIdx.x; i < sliceSize; i += blockDim.x) {
-    if (data[i] == topKValue) {
-      int at = atomicAdd(&write, 1);
-      if (at < k) {
-        topK[blockIdx.x * k + at] = data[i];
-        indices[blockIdx.x * k + at] = i;
-      }
-    }
-  }
-}
-
 // Philox, ten rounds, as cuRAND's; dropout by it.
 class Philox {
  public:
@@ -303,25 +155,6 @@ extern "C" __global__ void fused_dropout(const float* a, float* b, uint8_t* c, i
   }
 }
 
-// Elementwise, by a functor and a loop over what a thread owns.
-template <typename func_t, int vt>
-__device__ void elementwise(int N, func_t f) {
-  const int tid = threadIdx.x;
-  const int nv = blockDim.x * vt;
-  int idx = nv * blockIdx.x + tid;
-#pragma unroll
-  for (int i = 0; i < vt; i++) {
-    if (idx < N) {
-      f(idx);
-      idx += blockDim.x;
-    }
-  }
-}
-extern "C" __global__ void addcmul(int N, const float* a, const float* b, const float* c, float* out, float value) {
-  auto f = [=](int idx) { out[idx] = a[idx] + value * b[idx] * c[idx]; };
-  elementwise<decltype(f), 4>(N, f);
-}
-
 extern "C" __global__ void embedding_bag_sum(const float* weight, const int64_t* indices, const int64_t* offsets, float* output, int featureSize, int bags) {
   for (int64_t chunk = blockIdx.x * blockDim.y + threadIdx.y; chunk < bags; chunk += gridDim.x * blockDim.y) {
     for (int64_t featureDim = threadIdx.x; featureDim < featureSize; featureDim += blockDim.x) {
@@ -330,29 +163,5 @@ extern "C" __global__ void embedding_bag_sum(const float* weight, const int64_t*
       for (int64_t emb = offsets[chunk]; emb < offsets[chunk + 1]; emb++) weightFeatSum += weightFeat[indices[emb] * featureSize];
       output[chunk * featureSize + featureDim] = weightFeatSum;
     }
-  }
-}
-
-extern "C" __global__ void max_pool_2d(int nthreads, const float* bottom, int height, int width, int pooled_h, int pooled_w, int kernel, int stride, int pad, float* top, int* mask) {
-  CUDA_KERNEL_LOOP(index, nthreads) {
-    const int pw = index % pooled_w, ph = (index / pooled_w) % pooled_h, c = index / pooled_w / pooled_h;
-    int hstart = ph * stride - pad, wstart = pw * stride - pad;
-    const int hend = min(hstart + kernel, height), wend = min(wstart + kernel, width);
-    while (hstart < 0) ++hstart;
-    while (wstart < 0) ++wstart;
-    float maxval = -INFINITY;
-    int maxidx = hstart * width + wstart;
-    const float* plane = bottom + c * height * width;
-    for (int h = hstart; h < hend; ++h) {
-      for (int w = wstart; w < wend; ++w) {
-        const float val = plane[h * width + w];
-        if ((val > maxval) || isnan(val)) {
-          maxidx = h * width + w;
-          maxval = val;
-        }
-      }
-    }
-    top[index] = maxval;
-    mask[index] = maxidx;
   }
 }

@@ -13,20 +13,6 @@ extern "C" __global__ void sum_halving(const float* in, float* out, int n) {
   if (tid == 0) out[blockIdx.x] = s[0];
 }
 
-// Interleaved addressing with a modulus, each thread adds up several elements first.
-extern "C" __global__ void sum_strided(const float* __restrict__ in, float* out, int n) {
-  __shared__ float s[128];
-  float mine = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) mine += in[i];
-  s[threadIdx.x] = mine;
-  __syncthreads();
-  for (int k = 1; k < blockDim.x; k *= 2) {
-    if (threadIdx.x % (2 * k) == 0) s[threadIdx.x] += s[threadIdx.x + k];
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) out[blockIdx.x] = s[0];
-}
-
 __inline__ __device__ float warp_sum(float v) {
   for (int offset = warpSize / 2; offset > 0; offset /= 2) v += __shfl_down_sync(0xffffffffffffffffull, v, offset);
   return v;
@@ -42,19 +28,6 @@ __inline__ __device__ float block_sum(float v) {
   v = threadIdx.x < (blockDim.x + warpSize - 1) / warpSize ? partial[lane] : 0.0f;
   if (warp == 0) v = warp_sum(v);
   return v;
-}
-
-template <typename T>
-__device__ T block_max(T v, T* scratch) {
-  scratch[threadIdx.x] = v;
-  __syncthreads();
-  for (int k = blockDim.x / 2; k > 0; k >>= 1) {
-    if (threadIdx.x < k) scratch[threadIdx.x] = max(scratch[threadIdx.x], scratch[threadIdx.x + k]);
-    __syncthreads();
-  }
-  T result = scratch[0];
-  __syncthreads();
-  return result;
 }
 
 extern "C" __global__ void sum_by_warps(const float* in, float* out, int n) {
@@ -77,40 +50,6 @@ extern "C" __global__ void mean_and_variance(const float* in, float* out, int n)
     out[2 * blockIdx.x] = mean;
     out[2 * blockIdx.x + 1] = squares / n;
   }
-}
-
-extern "C" __global__ void dot(const float* a, const float* b, double* out, int n) {
-  __shared__ double cache[256];
-  int i = threadIdx.x + blockIdx.x * blockDim.x;
-  double t = 0;
-  while (i < n) {
-    t += (double)a[i] * b[i];
-    i += blockDim.x * gridDim.x;
-  }
-  cache[threadIdx.x] = t;
-  __syncthreads();
-  int k = blockDim.x / 2;
-  while (k != 0) {
-    if (threadIdx.x < k) cache[threadIdx.x] += cache[threadIdx.x + k];
-    __syncthreads();
-    k /= 2;
-  }
-  if (threadIdx.x == 0) atomicAdd(out, cache[0]);
-}
-
-extern "C" __global__ void softmax(const float* in, float* out, int columns) {
-  __shared__ float scratch[256];
-  __shared__ float total;
-  const float* row = in + blockIdx.x * columns;
-  float greatest = -1e30f;
-  for (int c = threadIdx.x; c < columns; c += blockDim.x) greatest = fmaxf(greatest, row[c]);
-  greatest = block_max<float>(greatest, scratch);
-  float sum = 0;
-  for (int c = threadIdx.x; c < columns; c += blockDim.x) sum += expf(row[c] - greatest);
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) total = sum;
-  __syncthreads();
-  for (int c = threadIdx.x; c < columns; c += blockDim.x) out[blockIdx.x * columns + c] = expf(row[c] - greatest) / total;
 }
 
 // The least number and where it is: a struct in shared memory.

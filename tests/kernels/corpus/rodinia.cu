@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels in the style of Rodinia: macros, several shared arrays, halos, flags in memory.
-#include <float.h>
 
 #define BLOCK_SIZE 16
 #define HALO 1
@@ -55,40 +54,6 @@ extern "C" __global__ void dynproc_kernel(int iteration, int* gpuWall, int* gpuS
   }
 }
 
-extern "C" __global__ void calculate_temp(float* power, float* temp_src, float* temp_dst, int cols, int rows, float Rx, float Ry, float Rz, float step_div_cap) {
-  __shared__ float temp_on_cuda[BLOCK_SIZE][BLOCK_SIZE];
-  __shared__ float power_on_cuda[BLOCK_SIZE][BLOCK_SIZE];
-  __shared__ float temp_t[BLOCK_SIZE][BLOCK_SIZE];
-  const float amb_temp = 80.0;
-  int bx = blockIdx.x, by = blockIdx.y, tx = threadIdx.x, ty = threadIdx.y;
-  float Rx_1 = 1 / Rx, Ry_1 = 1 / Ry, Rz_1 = 1 / Rz;
-  int small_block = BLOCK_SIZE - 2;
-  int blkY = small_block * by - 1, blkX = small_block * bx - 1;
-  int yidx = blkY + ty, xidx = blkX + tx;
-  int index = cols * yidx + xidx;
-  if (IN_RANGE(yidx, 0, rows - 1) && IN_RANGE(xidx, 0, cols - 1)) {
-    temp_on_cuda[ty][tx] = temp_src[index];
-    power_on_cuda[ty][tx] = power[index];
-  }
-  __syncthreads();
-  int validYmin = (blkY < 0) ? -blkY : 0, validYmax = (blkY + BLOCK_SIZE - 1 > rows - 1) ? rows - 1 - blkY : BLOCK_SIZE - 1;
-  int validXmin = (blkX < 0) ? -blkX : 0, validXmax = (blkX + BLOCK_SIZE - 1 > cols - 1) ? cols - 1 - blkX : BLOCK_SIZE - 1;
-  int N = ty - 1, S = ty + 1, W = tx - 1, E = tx + 1;
-  N = (N < validYmin) ? validYmin : N;
-  S = (S > validYmax) ? validYmax : S;
-  W = (W < validXmin) ? validXmin : W;
-  E = (E > validXmax) ? validXmax : E;
-  bool computed = false;
-  if (IN_RANGE(tx, 1, BLOCK_SIZE - 2) && IN_RANGE(ty, 1, BLOCK_SIZE - 2) && IN_RANGE(tx, validXmin, validXmax) && IN_RANGE(ty, validYmin, validYmax)) {
-    computed = true;
-    temp_t[ty][tx] = temp_on_cuda[ty][tx] + step_div_cap * (power_on_cuda[ty][tx] +
-      (temp_on_cuda[S][tx] + temp_on_cuda[N][tx] - 2.0 * temp_on_cuda[ty][tx]) * Ry_1 +
-      (temp_on_cuda[ty][E] + temp_on_cuda[ty][W] - 2.0 * temp_on_cuda[ty][tx]) * Rx_1 + (amb_temp - temp_on_cuda[ty][tx]) * Rz_1);
-  }
-  __syncthreads();
-  if (computed) temp_dst[index] = temp_t[ty][tx];
-}
-
 __device__ __host__ int maximum(int a, int b, int c) {
   int k;
   if (a <= b)
@@ -138,34 +103,6 @@ extern "C" __global__ void needle_cuda_shared(int* referrence, int* matrix_cuda,
     __syncthreads();
   }
   for (int ty = 0; ty < BLOCK_SIZE; ty++) matrix_cuda[index + ty * cols] = temp[ty + 1][tx + 1];
-}
-
-// LU of one block on the diagonal, with a barrier in a loop whose condition some threads fail.
-extern "C" __global__ void lud_diagonal(float* m, int matrix_dim) {
-  int i, j;
-  __shared__ float shadow[BLOCK_SIZE][BLOCK_SIZE];
-  int array_offset = 0;
-  for (i = 0; i < BLOCK_SIZE; i++) {
-    shadow[i][threadIdx.x] = m[array_offset + threadIdx.x];
-    array_offset += matrix_dim;
-  }
-  __syncthreads();
-  for (i = 0; i < BLOCK_SIZE - 1; i++) {
-    if (threadIdx.x > i) {
-      for (j = 0; j < i; j++) shadow[threadIdx.x][i] -= shadow[threadIdx.x][j] * shadow[j][i];
-      shadow[threadIdx.x][i] /= shadow[i][i];
-    }
-    __syncthreads();
-    if (threadIdx.x > i) {
-      for (j = 0; j < i + 1; j++) shadow[i + 1][threadIdx.x] -= shadow[i + 1][j] * shadow[j][threadIdx.x];
-    }
-    __syncthreads();
-  }
-  array_offset = matrix_dim;
-  for (i = 1; i < BLOCK_SIZE; i++) {
-    m[array_offset + threadIdx.x] = shadow[i][threadIdx.x];
-    array_offset += matrix_dim;
-  }
 }
 
 struct Node {
@@ -222,35 +159,6 @@ extern "C" __global__ void bpnn_layerforward_CUDA(float* input_cuda, float* inpu
   }
 }
 
-#define ASSUMED_NR_CLUSTERS 32
-__constant__ float c_clusters[ASSUMED_NR_CLUSTERS * 34];
-extern "C" __global__ void kmeansPoint(const float* features, int nfeatures, int npoints, int nclusters, int* membership) {
-  const unsigned int block_id = gridDim.x * blockIdx.y + blockIdx.x;
-  const unsigned int point_id = block_id * blockDim.x * blockDim.y + threadIdx.x;
-  int index = -1;
-  if (point_id < npoints) {
-    int i, j;
-    float min_dist = FLT_MAX;
-    float dist;
-    for (i = 0; i < nclusters; i++) {
-      int cluster_base_index = i * nfeatures;
-      float ans = 0.0;
-      for (j = 0; j < nfeatures; j++) {
-        int addr = point_id + j * npoints;
-        float diff = (__ldg(&features[addr]) - c_clusters[cluster_base_index + j]);
-        ans += diff * diff;
-      }
-      dist = ans;
-      if (dist < min_dist) {
-        min_dist = dist;
-        index = i;
-      }
-    }
-  }
-  if (point_id < npoints) {
-    membership[point_id] = index;
-  }
-}
 
 // Diffusion of an image: neighbours by index arrays, coefficients clamped.
 extern "C" __global__ void srad(float fraction, int Nr, int Nc, int* d_iN, int* d_iS, int* d_jE, int* d_jW, float* d_dN, float q0sqr, float* d_c, float* d_I) {
@@ -278,21 +186,6 @@ extern "C" __global__ void srad(float fraction, int Nr, int Nc, int* d_iN, int* 
     CLAMP_RANGE(d_c_loc, 0, 1);
     d_dN[ei] = d_dN_loc;
     d_c[ei] = d_c_loc;
-  }
-}
-
-extern "C" __global__ void Fan1(float* m_cuda, float* a_cuda, int Size, int t) {
-  if (threadIdx.x + blockIdx.x * blockDim.x >= Size - 1 - t) return;
-  *(m_cuda + Size * (blockDim.x * blockIdx.x + threadIdx.x + t + 1) + t) = *(a_cuda + Size * (blockDim.x * blockIdx.x + threadIdx.x + t + 1) + t) / *(a_cuda + Size * t + t);
-}
-extern "C" __global__ void Fan2(float* m_cuda, float* a_cuda, float* b_cuda, int Size, int j1, int t) {
-  if (threadIdx.x + blockIdx.x * blockDim.x >= Size - 1 - t) return;
-  if (threadIdx.y + blockIdx.y * blockDim.y >= Size - t) return;
-  int xidx = blockIdx.x * blockDim.x + threadIdx.x;
-  int yidx = blockIdx.y * blockDim.y + threadIdx.y;
-  a_cuda[Size * (xidx + 1 + t) + (yidx + t)] -= m_cuda[Size * (xidx + 1 + t) + t] * a_cuda[Size * t + (yidx + t)];
-  if (yidx == 0) {
-    b_cuda[xidx + 1 + t] -= m_cuda[Size * (xidx + 1 + t) + (yidx + t)] * b_cuda[t];
   }
 }
 

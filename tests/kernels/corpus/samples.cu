@@ -127,63 +127,6 @@ extern "C" __global__ void fwtBatch1Kernel(float* d_Output, float* d_Input, int 
   }
 }
 
-// The classic reduction, by a template with a last warp of its own and `volatile`.
-template <class T>
-struct SharedMemory {
-  __device__ inline operator T*() {
-    extern __shared__ int __smem[];
-    return (T*)__smem;
-  }
-  __device__ inline operator const T*() const {
-    extern __shared__ int __smem[];
-    return (T*)__smem;
-  }
-};
-template <class T, unsigned int blockSize, bool nIsPow2>
-__device__ void reduce6(T* g_idata, T* g_odata, unsigned int n) {
-  T* sdata = SharedMemory<T>();
-  unsigned int tid = threadIdx.x;
-  unsigned int i = blockIdx.x * blockSize * 2 + threadIdx.x;
-  unsigned int gridSize = blockSize * 2 * gridDim.x;
-  T mySum = 0;
-  while (i < n) {
-    mySum += g_idata[i];
-    if (nIsPow2 || i + blockSize < n) mySum += g_idata[i + blockSize];
-    i += gridSize;
-  }
-  sdata[tid] = mySum;
-  __syncthreads();
-  if ((blockSize >= 512) && (tid < 256)) {
-    sdata[tid] = mySum = mySum + sdata[tid + 256];
-  }
-  __syncthreads();
-  if ((blockSize >= 256) && (tid < 128)) {
-    sdata[tid] = mySum = mySum + sdata[tid + 128];
-  }
-  __syncthreads();
-  if ((blockSize >= 128) && (tid < 64)) {
-    sdata[tid] = mySum = mySum + sdata[tid + 64];
-  }
-  __syncthreads();
-  if (tid < 32) {
-    volatile T* smem = sdata;
-    if (blockSize >= 64) mySum = mySum + smem[tid + 32];
-    __syncwarp(0xffffffffull);
-    smem[tid] = mySum;
-    __syncwarp(0xffffffffull);
-#pragma unroll
-    for (int offset = 16; offset > 0; offset /= 2) {
-      T other = tid < offset ? smem[tid + offset] : 0;
-      __syncwarp(0xffffffffull);
-      smem[tid] = mySum += other;
-      __syncwarp(0xffffffffull);
-    }
-  }
-  if (tid == 0) g_odata[blockIdx.x] = mySum;
-}
-extern "C" __global__ void reduce6_int_256(int* in, int* out, unsigned int n) { reduce6<int, 256, false>(in, out, n); }
-extern "C" __global__ void reduce6_float_128(float* in, float* out, unsigned int n) { reduce6<float, 128, false>(in, out, n); }
-
 // Options by Black and Scholes.
 #define A1 0.31938153f
 #define A2 -0.356563782f
@@ -218,42 +161,6 @@ extern "C" __launch_bounds__(128) __global__ void BlackScholesGPU(float2* __rest
     BlackScholesBodyGPU(callResult2, putResult2, d_StockPrice[opt].y, d_OptionStrike[opt].y, d_OptionYears[opt].y, Riskfree, Volatility);
     d_CallResult[opt] = make_float2(callResult1, callResult2);
     d_PutResult[opt] = make_float2(putResult1, putResult2);
-  }
-}
-
-// A price by paths that a generator of the thread's own makes, added up in the block.
-struct Lcg {
-  unsigned int state;
-  __device__ explicit Lcg(unsigned int seed) : state(seed * 747796405u + 2891336453u) {}
-  __device__ float next() {
-    state = state * 1664525u + 1013904223u;
-    return ((state >> 8) + 0.5f) * (1.0f / 16777216.0f);
-  }
-};
-extern "C" __global__ void monte_carlo(float* out, int paths, float S, float X, float mu, float v) {
-  __shared__ float s_sum[128];
-  __shared__ float s_square[128];
-  Lcg random(blockIdx.x * blockDim.x + threadIdx.x);
-  float sum = 0, square = 0;
-  for (int i = threadIdx.x; i < paths; i += blockDim.x) {
-    const float u1 = random.next(), u2 = random.next();
-    const float z = sqrtf(-2.0f * logf(u1)) * cospif(2.0f * u2);
-    const float pay = fmaxf(S * expf(mu + v * z) - X, 0.0f);
-    sum += pay;
-    square += pay * pay;
-  }
-  s_sum[threadIdx.x] = sum;
-  s_square[threadIdx.x] = square;
-  for (int stride = blockDim.x / 2; stride > 0; stride >>= 1) {
-    __syncthreads();
-    if (threadIdx.x < stride) {
-      s_sum[threadIdx.x] += s_sum[threadIdx.x + stride];
-      s_square[threadIdx.x] += s_square[threadIdx.x + stride];
-    }
-  }
-  if (threadIdx.x == 0) {
-    out[2 * blockIdx.x] = s_sum[0];
-    out[2 * blockIdx.x + 1] = s_square[0];
   }
 }
 

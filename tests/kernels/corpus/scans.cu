@@ -16,21 +16,6 @@ extern "C" __global__ void scan_hillis_steele(const int* in, int* out, int n) {
   out[blockIdx.x * n + tid] = temp[pout * n + tid];
 }
 
-// The same in place: read, barrier, write, barrier.
-extern "C" __global__ void scan_in_place(int* x) {
-  __shared__ int s[256];
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  s[threadIdx.x] = x[i];
-  for (int d = 1; d < blockDim.x; d <<= 1) {
-    __syncthreads();
-    int left = 0;
-    if (threadIdx.x >= d) left = s[threadIdx.x - d];
-    __syncthreads();
-    s[threadIdx.x] += left;
-  }
-  x[i] = s[threadIdx.x];
-}
-
 #define PAD(i) ((i) + ((i) >> 5))
 // Blelloch: up and down a tree, without conflicts of banks; two elements a thread.
 extern "C" __global__ void scan_blelloch(const float* in, float* out, int n) {

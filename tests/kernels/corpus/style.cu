@@ -138,12 +138,6 @@ extern "C" __global__ void k_bits(const unsigned* in, unsigned* out, int n) {
   if (v == 0xdeadbeefu) printf("found %u\n", v);
 }
 
-extern "C" __global__ void k_clock(long long* out) {
-  const long long begin = clock64();
-  __syncthreads();
-  out[threadIdx.x] = clock64() - begin;
-}
-
 // Sums of vectors of three by operators that the source defines.
 extern "C" __global__ void k_forces(const float3* in, float3* out, int n) {
   __shared__ Particle tile[BLOCK];
