@@ -265,7 +265,7 @@ TEST_CASE("a process with raised privileges runs no program of its caller's when
 TEST_CASE("at a terminal, a compilation that takes long is told of once, and elsewhere not") {
   const weir::test::TemporaryFolder folder;
   const std::string compiler = folder.path() + "/compiler", output = folder.path() + "/output";
-  std::ofstream(compiler) << "#!/bin/sh\n[ \"$1\" != --version ] && sleep 3\nexec c++ \"$@\"\n";
+  std::ofstream(compiler) << "#!/bin/sh\ncase \"$*\" in *-E*) sleep 3 ;; esac\nexec c++ \"$@\"\n";
   std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
   const auto errors_at = [&](const std::string& terminal) {
     const Outcome outcome =
