@@ -35,8 +35,8 @@ for clang in $(dpkg-query -W -f '${Recommends}' libweir0.1-host | tr '|' ' '); d
     break
   fi
 done
-weir conformance --require=host --test-suite=memory
-weir bench --scaling "--benchmark_filter=^object/"
+weir-conformance --require=host --test-suite=memory
+weir-bench-scaling "--benchmark_filter=^object/"
 apt-get purge -qq -y "${names[@]}" >/dev/null
 left=$(find /usr -xdev ! -type d -name '*weir*') || true
 [ -z "$left" ] || fail "these files are left: $left"

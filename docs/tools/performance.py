@@ -315,8 +315,11 @@ def made(files):
 # Performance
 
 What Weir costs, compared with the drivers that it calls and with other libraries. Each comparison was made in one run on one machine, by
-[ci/bench.sh](../ci/bench.sh); do not compare numbers of two machines, or of two runs. To measure on your machine, use `weir bench` and
-`weir bench --scaling` ([the command](weir-command.md#weir-bench)), or `ci/bench.sh` in a clone.
+[ci/bench.sh](../ci/bench.sh); do not compare numbers of two machines, or of two runs. To measure on your machine, use `ci/bench.sh` in
+a clone, or the programs of a Weir that was built with `WEIR_BUILD_BENCH`: `weir-bench-cuda` and `weir-bench-hip` time each call and the
+driver's own in one process, `weir-bench-host` the operations of the host backend, `weir-bench-scaling` many streams and operations.
+They have the options of Google Benchmark. They measure the cost of calls, not bandwidth: for that see `weir timeline`, or
+[a recipe](recipes/time_work.cpp).
 
 The tests count the instructions that each call adds to the driver's own (`tests/instructions`), and fail if it adds three percent more
 than before.

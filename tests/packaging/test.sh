@@ -171,7 +171,7 @@ test_installed() {
     quietly "what weir new makes" env CXX="$compiler" WEIR_BACKEND=host WEIR_CACHE_DIR="$folder/cache" \
       bash -euo pipefail "$folder/commands"
     grep -q '^3 squared is 9 on ' "$folder/log" || { cat "$folder/log"; fail "the program of weir new is wrong"; }
-    for file in man/man1/weir.1 man/man1/weir-kernels.1 bash-completion/completions/weir-kernels zsh/site-functions/_weir \
+    for file in man/man1/weir.1 man/man1/weir-kernels.1 bash-completion/completions/weir zsh/site-functions/_weir \
       fish/vendor_completions.d/weir.fish; do
       [ -e "$folder/moved/share/$file" ] || fail "$file is not installed"
     done

@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -157,17 +156,6 @@ TEST_CASE("witness: a held operation comes behind the other each time, with any 
     }
   }
   CHECK(run_scheduled("right_shows_a_lost_wait", "1,hold=2.5,until=3.2").status == 0);  // an order that is not possible
-}
-
-TEST_CASE("shake: the summary tells which order of a race came in the runs that failed") {
-  const Outcome outcome = weir::test::run(
-      WEIR_TEST_WEIR, {"shake", "--seeds=8", "--races", "--", WEIR_TEST_PROGRAMS, "crashes_if_it_read_early"});
-  CHECK(outcome.status == 1);
-  CHECK(outcome.complains("weir shake: race 1 of 1: Stream::fill at "));
-  static const std::regex counts(
-      "first came first in ([1-7]) schedules, and 0 of these failed\n"
-      "  the second came first in ([1-7]) schedules, and \\2 of these failed, as [1-8p]");
-  CHECK(std::regex_search(outcome.errors, counts));
 }
 
 TEST_CASE("schedule: a host function is drawn as other operations are") {

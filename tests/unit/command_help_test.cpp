@@ -35,15 +35,12 @@ std::set<std::string> options_of(const std::string& command) {
   const std::string help =
       weir_command(command.empty() ? std::vector<std::string>{"--help"} : std::vector{command, std::string("--help")})
           .output;
-  const std::size_t begin = command == "conformance" ? 0 : help.find("Options:");
-  // What other programs' options follow is theirs.
-  return options_in(help.substr(
-      begin, std::min({help.find("Exit status"), help.find("Other options"), help.find("Options of doctest")}) - begin));
+  const std::size_t begin = help.find("Options:");
+  return options_in(help.substr(begin, help.find("Exit status") - begin));
 }
 
-const std::vector<std::string> commands = {"",    "info",     "doctor", "kernels", "cache", "new",   "run",
-                                           "timeline", "record", "replay", "race", "shake", "stuck", "flight", "bench",
-                                           "conformance"};
+const std::vector<std::string> commands = {"",         "info",   "doctor", "kernels", "cache", "new",   "run",
+                                           "timeline", "record", "replay", "race",    "shake", "stuck", "flight"};
 
 std::string source(const std::string& file) {
   std::ifstream in(WEIR_TEST_SOURCE "/" + file);
@@ -58,11 +55,11 @@ std::string manual(const std::string& page) {
 }
 
 // What bash offers for the last of these words.
-std::string offers(const std::string& words, const std::string& program = "weir") {
+std::string offers(const std::string& words) {
   const Outcome outcome = run("/bin/bash", {"-c",
-                                            "source \"$0\"; COMP_WORDS=(" + program + " " + words +
+                                            "source \"$0\"; COMP_WORDS=(" WEIR_TEST_COMMAND " " + words +
                                                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _weir; echo \"${COMPREPLY[*]}\"",
-                                            WEIR_TEST_DOCUMENTS "/weir.bash"});
+                                            WEIR_TEST_SOURCE "/tools/weir/completions/weir.bash"});
   CHECK(outcome.errors == "");
   return outcome.output;
 }
@@ -70,16 +67,12 @@ std::string offers(const std::string& words, const std::string& program = "weir"
 }  // namespace
 
 TEST_CASE("command: the manual pages and the completions are made of its parser, with each command, option and variable") {
-  std::set<std::string> all;
   for (const std::string& command : commands) {
     CAPTURE(command);
     std::set<std::string> options = options_of(command);
-    if (command == "cache") options.merge(options_in(weir_command({"cache", "clear", "--help"}).output));
-    if (command == "conformance") options.erase("--dt-help");  // doctest's, in the text
     CHECK(options.contains("--help"));
-    all.insert(options.begin(), options.end());
     if (!std::ifstream("/bin/bash")) continue;
-    const std::set<std::string> offered = options_in(offers((command == "cache" ? "cache clear" : command) + " --"));
+    const std::set<std::string> offered = options_in(offers(command + " --"));
     CHECK(offered == options);
   }
   const std::set<std::string> of_kernels = options_in(run(WEIR_TEST_KERNEL_TOOL, {"--help"}).output);
@@ -90,16 +83,6 @@ TEST_CASE("command: the manual pages and the completions are made of its parser,
   for (const std::string& name : options_of("run")) CHECK_MESSAGE(options_in(page).contains(name), name);
   for (const std::string& command : commands) CHECK(page.find(".SS weir " + command) != std::string::npos);
   CHECK(page.find("documents") == std::string::npos);
-  all.insert(of_kernels.begin(), of_kernels.end());
-  for (const char* const file : {"_weir", "weir.bash", "weir.fish"}) {
-    CAPTURE(file);
-    std::ifstream in(WEIR_TEST_DOCUMENTS "/" + std::string(file));
-    // fish writes the names without dashes.
-    const std::string text = std::regex_replace(std::string{std::istreambuf_iterator<char>(in), {}},
-                                                std::regex("complete(.*) -l ([a-z-]+) "), "complete$1 --$2 ");
-    for (const std::string& name : all) CHECK_MESSAGE(options_in(text).contains(name), name);
-    for (const std::string& command : commands) CHECK(text.find(command) != std::string::npos);
-  }
   // Every variable that the reference lists.
   const std::string reference = source("docs/environment.md");
   static const std::regex variable("\\| `(WEIR_[A-Z_]+)` \\|");
@@ -113,7 +96,7 @@ TEST_CASE("command: the manual pages and the completions are made of its parser,
 TEST_CASE("command: its commands are listed in groups, and what runs a program shows how in its usage") {
   const std::string listing = weir_command({"--help"}).output;
   for (const std::string& command : commands) {
-    if (command.empty() || command == "bench") continue;  // bench is listed where its programs are installed
+    if (command.empty()) continue;
     CHECK_MESSAGE(listing.find("\n  " + command + " ") != std::string::npos, command);
   }
   CHECK(listing.find("Run a program with a tool:") != std::string::npos);
@@ -125,7 +108,7 @@ TEST_CASE("command: its commands are listed in groups, and what runs a program s
   CHECK(wrong.complains("weir info --help lists the commands and options"));
 }
 
-TEST_CASE("command: completion in bash offers values, programs and files") {
+TEST_CASE("command: completion in bash offers commands, options and values, and else leaves the word to files") {
   if (!std::ifstream("/bin/bash")) {
     MESSAGE("there is no /bin/bash: skipped");
     return;
@@ -133,42 +116,10 @@ TEST_CASE("command: completion in bash offers values, programs and files") {
   CHECK(offers("''").starts_with("--help --version "));
   CHECK(offers("in") == "info\n");
   CHECK(offers("shake --backend = c") == "cuda\n");
-  CHECK(offers("conformance --require h") == "hip host\n");
-  CHECK(offers("conformance --known-failures = /bin/bas").find("/bin/bash") != std::string::npos);
   CHECK(offers("kernels i") == "inspect\n");
-  CHECK(offers("kernels inspect /bin/bas").find("/bin/bash") != std::string::npos);
-  CHECK(offers("cache ''") == "--help list size clear\n");
-  CHECK(offers("new /us") == "/usr\n");
-  CHECK(offers("--", "weir-conformance").find("--junit") != std::string::npos);
-  CHECK(offers("--standard =", "weir-kernels") == "14 17 20\n");
-  CHECK(offers("d") == "doctor\n");
   CHECK(offers("info --backend h") == "hip host\n");
-  CHECK(offers("run --backend = c") == "cuda\n");
-  CHECK(offers("run --log =") == "error warn info debug\n");
-  CHECK(offers("run -- bash").find("bash") != std::string::npos);
-  CHECK(offers("run -- cat /bin/bas").find("/bin/bash") != std::string::npos);
-}
-
-TEST_CASE("command: fish and zsh read their completions") {
-  const auto reads = [](const char* shell, const std::vector<std::string>& arguments) {
-    const Outcome outcome = run("/usr/bin/env", [&] {
-      std::vector<std::string> words = arguments;
-      words.insert(words.begin(), shell);
-      return words;
-    }());
-    if (outcome.status == 127) MESSAGE("there is no " << shell << ": skipped");
-    CHECK((outcome.status == 0 || outcome.status == 127));
-    CHECK((outcome.status == 127 || outcome.errors == ""));
-    return outcome;
-  };
-  (void)reads("zsh", {"-n", WEIR_TEST_DOCUMENTS "/_weir"});
-  const std::string file = WEIR_TEST_DOCUMENTS "/weir.fish";
-  const Outcome fish = reads("fish", {"--no-config", "-c",
-                                      "source " + file +
-                                          "; complete -C 'weir cache clear --o'; complete -C 'weir-kernels --no'; "
-                                          "complete -C 'weir run -- /bin/bas'"});
-  if (fish.status == 127) return;
-  CHECK(fish.says("--older-than"));
-  CHECK(fish.says("--no-source"));
-  CHECK(fish.says("/bin/bash"));
+  CHECK(offers("run --tools v") == "validate\n");
+  CHECK(offers("shake --schedule =") == "random pct both\n");
+  for (const char* const words : {"record --output x", "kernels inspect x", "run -- ba", "run -- cat --"})
+    CHECK(offers(words) == "\n");
 }

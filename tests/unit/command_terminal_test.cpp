@@ -50,8 +50,8 @@ TEST_CASE("terminal: shake and conformance show how far they are, there and nowh
   CHECK(shake.says("\r\033[Kweir shake: 3 of 3 schedules failed"));
   CHECK_FALSE(weir::test::weir_command({"shake", "--seeds=3", "--", "/bin/false"}, {{"TERM", "xterm"}}).complains("[3/3"));
 
-  const std::string creation = "conformance --backend immediate --test-suite=creation";
-  const Outcome suite = on_terminal(WEIR_TEST_COMMAND, creation);
+  const std::string creation = "--backend immediate --test-suite=creation";
+  const Outcome suite = on_terminal(WEIR_TEST_CONFORMANCE, creation);
   CHECK_MESSAGE(suite.says("\r[1/"), suite.output);
-  CHECK_FALSE(on_terminal(WEIR_TEST_COMMAND, creation, {{"TERM", "dumb"}}).says("\r[1/"));
+  CHECK_FALSE(on_terminal(WEIR_TEST_CONFORMANCE, creation, {{"TERM", "dumb"}}).says("\r[1/"));
 }

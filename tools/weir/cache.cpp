@@ -48,7 +48,6 @@ bool find_entry(const FileDescriptor& folder, const char* name, CacheFile& entry
   if (!file.read(begin.data(), begin.size()) || !cache::is_cache_entry(begin)) return false;
   entry.name = name;
   entry.size = static_cast<std::uint64_t>(status.st_size);
-  entry.used = status.st_mtime;
   return true;
 }
 
@@ -65,29 +64,10 @@ Cache look_at_cache() {
     const std::unique_ptr<DIR, int (*)(DIR*)> listing(folder ? ::fdopendir(::dup(folder.number())) : nullptr, ::closedir);
     while (const dirent* const item = listing ? ::readdir(listing.get()) : nullptr) {
       CacheFile entry{backend, {}};
-      if (find_entry(folder, item->d_name, entry)) {
-        all.entries.push_back(std::move(entry));
-      } else if (item->d_name != std::string_view(".") && item->d_name != std::string_view("..")) {
-        ++all.others;
-      }
+      if (find_entry(folder, item->d_name, entry)) all.entries.push_back(std::move(entry));
     }
   }
-  std::sort(all.entries.begin(), all.entries.end(), [](const CacheFile& a, const CacheFile& b) {
-    return a.backend != b.backend ? a.backend < b.backend : a.used != b.used ? a.used > b.used : a.name < b.name;
-  });
   return all;
-}
-
-std::string format_entries(const Cache& cache) {
-  std::string out;
-  for (const CacheFile& entry : cache.entries) {
-    std::tm time{};
-    ::localtime_r(&entry.used, &time);
-    std::array<char, 32> used{};
-    (void)std::strftime(used.data(), used.size(), "%Y-%m-%d %H:%M", &time);
-    out += fmt::format("{:<6}{}  {:>10}  {}\n", entry.backend, used.data(), format_bytes(entry.size), entry.name);
-  }
-  return out;
 }
 
 std::string format_sizes(const Cache& cache) {
@@ -106,13 +86,10 @@ std::string format_sizes(const Cache& cache) {
   return out;
 }
 
-std::string clear_cache(const Cache& cache, std::optional<unsigned> days, std::vector<std::string>& failures) {
-  constexpr std::time_t day = std::time_t{24} * 60 * 60;
-  const std::time_t now = std::time(nullptr);
+std::string clear_cache(const Cache& cache, std::vector<std::string>& failures) {
   std::size_t removed = 0;
   std::uint64_t freed = 0;
   for (const CacheFile& entry : cache.entries) {
-    if (days && entry.used > now - day * *days) continue;
     const FileDescriptor folder = open_folder(*cache.folder, entry.backend.c_str());
     CacheFile same;
     if (!find_entry(folder, entry.name.c_str(), same)) continue;  // another process has removed or replaced the file
@@ -123,13 +100,7 @@ std::string clear_cache(const Cache& cache, std::optional<unsigned> days, std::v
       failures.push_back(fmt::format("{}/{}/{}: {}", *cache.folder, entry.backend, entry.name, std::strerror(errno)));
     }
   }
-  std::string out = fmt::format("removed {}, freed {}\n", count_of(removed), format_bytes(freed));
-  if (const std::size_t left = cache.entries.size() - removed; left != 0) out += fmt::format("left    {}\n", count_of(left));
-  if (cache.others != 0) {
-    out += fmt::format("kept    {} that Weir did not write\n",
-                       cache.others == 1 ? "a file" : fmt::format("{} files", cache.others));
-  }
-  return out;
+  return fmt::format("removed {}, freed {}\n", count_of(removed), format_bytes(freed));
 }
 
 }  // namespace weir::tool

@@ -15,27 +15,21 @@ struct CacheFile {
   std::string backend;  ///< the backend whose folder contains the file
   std::string name;
   std::uint64_t size = 0;
-  std::time_t used = 0;  ///< when a program last loaded or wrote the file
 };
 
 /// The entries of the cache. Folders of other users are left out.
 struct Cache {
   std::optional<std::string> folder;  ///< empty if no folder is usable
-  std::vector<CacheFile> entries;     ///< by backend, then by last use, the latest first
-  std::size_t others = 0;             ///< number of other files in these folders
+  std::vector<CacheFile> entries;
 };
 
 /// Throws `weir::Error` for a bad WEIR_CACHE_DIR.
 Cache look_at_cache();
 
-/// `format_entries` returns a line for each entry; `format_sizes` returns the number and total size of each backend's
-/// entries.
-std::string format_entries(const Cache& cache);
+/// Returns the number and total size of each backend's entries.
 std::string format_sizes(const Cache& cache);
-
-/// Removes the entries that no program has used for `days` days, or all entries. Running programs are not disturbed: loaded
-/// kernels stay loaded, and missing entries are compiled again. `failures`: receives a text for each entry that could not be
-/// removed. Returns a summary for the user.
-std::string clear_cache(const Cache& cache, std::optional<unsigned> days, std::vector<std::string>& failures);
+/// Removes the entries. Running programs are not disturbed: loaded kernels stay loaded, and missing entries are compiled
+/// again. `failures`: receives a text for each entry that could not be removed. Returns a summary for the user.
+std::string clear_cache(const Cache& cache, std::vector<std::string>& failures);
 
 }  // namespace weir::tool

@@ -98,18 +98,11 @@ int doctor() {
   return is_healthy(all, report) ? success : not_usable;
 }
 
-struct CacheOptions {
-  bool list = false, clear = false;
-  std::optional<unsigned> days;
-};
-
-int cache(const CacheOptions& options) {
+int cache(bool clears) {
   using namespace weir::tool;
   const Cache all = look_at_cache();
   std::vector<std::string> failures;
-  const std::string text = options.clear  ? clear_cache(all, options.days, failures)
-                           : options.list ? format_entries(all)
-                                          : format_sizes(all);
+  const std::string text = clears ? clear_cache(all, failures) : format_sizes(all);
   for (const std::string& failure : failures) std::fprintf(stderr, "weir cache: cannot remove %s\n", failure.c_str());
   if (const int failed = print(text); failed != success) return failed;
   return failures.empty() ? success : not_usable;
@@ -125,22 +118,6 @@ int flight(const std::vector<std::string>& files) {
   }
   if (const int failed = print(report.text); failed != success) return failed;
   return report.agrees ? success : not_usable;
-}
-
-struct BenchOptions {
-  std::string backend;
-  bool scaling = false;
-};
-
-int bench(const BenchOptions& options, const std::vector<std::string>& others) {
-  if (!options.backend.empty()) ::setenv("WEIR_BACKEND", options.backend.c_str(), 1);
-  if (options.scaling) {
-    return weir::tool::run_beside("weir-bench-scaling", others, "Weir was built without benchmarks (-DWEIR_BUILD_BENCH=ON)");
-  }
-  const std::string backend(weir::default_device().backend().name());
-  return weir::tool::run_beside("weir-bench-" + backend, others,
-                                "-DWEIR_BUILD_BENCH=ON builds benchmarks for host, cuda and hip, if the backend is built; "
-                                "--scaling works with any backend");
 }
 
 }  // namespace
@@ -194,15 +171,8 @@ int main(int argc, char** argv) {
       "  1  an entry cannot be removed\n"
       "  2  the command line, or WEIR_CACHE_DIR, is wrong\n"
       "  3  the output could not be written\n");
-  CacheOptions cache_options;
-  CLI::App* const list_command =
-      cache_command->add_subcommand("list", "Each entry: its backend, when a program last used it, its size and name");
   cache_command->add_subcommand("size", "The folder, and the size of each backend's entries");
   CLI::App* const clear_command = cache_command->add_subcommand("clear", "Remove the entries; other files remain");
-  clear_command
-      ->add_option("--older-than", cache_options.days, "Only entries that no program has used for this number of days")
-      ->type_name("DAYS")
-      ->check(CLI::Range(0, 100000));
 
   CLI::App* const new_command =
       app.add_subcommand("new", "Create a folder with a program, a kernel and a CMakeLists.txt: weir new FOLDER");
@@ -218,14 +188,6 @@ int main(int argc, char** argv) {
   run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")
       ->type_name("NAMES")
       ->check(not_empty);
-  run_command->add_option("--device", run_options.device, "WEIR_DEVICE: the ordinal of the default device")
-      ->type_name("N")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
-  run_command->add_option("--disable-features", run_options.disable_features, "WEIR_DISABLE_FEATURES: features to disable")
-      ->type_name("NAMES")
-      ->check(not_empty);
-  run_command->add_option("--log", run_options.log, "WEIR_LOG: the level of messages on standard error")
-      ->check(CLI::IsMember({"error", "warn", "info", "debug"}));
   run_command
       ->add_option("--tools", run_options.tools, "WEIR_TOOLS: tools that observe the program, such as race and timeline")
       ->type_name("NAMES")
@@ -286,27 +248,6 @@ int main(int argc, char** argv) {
       "file is damaged or cannot be used on this backend, or the command line does not parse\n  3  all results are equal, "
       "but the recording is incomplete: the program did not end, or the file is truncated\n");
 
-  BenchOptions bench_options;
-  CLI::App* const bench_command = app.add_subcommand("bench",
-                                                     "Measure the cost of Weir's calls on this machine: compared with the "
-                                                     "driver's on a GPU, and of the host backend's engine");
-  bench_command->add_option("--backend", bench_options.backend, "The backend to measure instead of WEIR_BACKEND")
-      ->type_name("NAME")
-      ->check(not_empty);
-  bench_command->add_flag(
-      "--scaling", bench_options.scaling,
-      "Measure costs as a function of the numbers of streams and operations, and the memory of each object");
-  bench_command->allow_extras();
-  bench_command->footer(
-      "Other options are those of Google Benchmark, such as --benchmark_filter=REGEX and --benchmark_out=FILE.\n\nExit "
-      "status: the benchmark's; 1 if a call exceeds its limit, or if the backend is not usable; 127 if the benchmark "
-      "is\nnot installed\n");
-
-  CLI::App* const conformance_command =
-      app.add_subcommand("conformance", "Test a backend: runs weir-conformance with all arguments that follow");
-  conformance_command->prefix_command();
-  conformance_command->set_help_flag();  // the test suite prints its own --help
-
   weir::tool::ShakeOptions shake_options;
   const auto positive = [](const std::string& text) {
     const bool is_positive = text.find_first_not_of('0') != std::string::npos && text[0] != '-';
@@ -328,16 +269,11 @@ int main(int argc, char** argv) {
                    "random: each next stream is drawn; pct: streams have priorities, which change at a few steps; both "
                    "(default): in turn")
       ->check(CLI::IsMember({"random", "pct", "both"}));
-  shake_command->add_option("--depth", shake_options.depth, "For pct: priorities change N-1 times (default: 3)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
   shake_command
       ->add_option("--timeout", shake_options.timeout,
                    "A run that takes longer is killed and counts as failed (default: 60; 0: no limit)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 1000000));
-  shake_command->add_flag("--races", shake_options.races,
-                          "For each race that the tool race reports, also count the failed runs in each order");
   shake_command->footer(
       "Exit status: 0 if the program's was 0 each time, otherwise 1; 2 if the command line does not parse or the backend "
       "is\nnot usable; 126 if the program cannot be run, 127 if it does not exist\n");
@@ -395,12 +331,6 @@ int main(int argc, char** argv) {
       "another operation\n  2  a file is not a record, or the command line does not parse\n  3  the output could not be "
       "written\n");
 
-  std::string documents_folder, environment_table;
-  CLI::App* const documents_command = app.add_subcommand("documents", "Write the manual and the completions: for the build");
-  documents_command->add_option("FOLDER", documents_folder)->required();
-  documents_command->add_option("ENVIRONMENT", environment_table)->required();
-  documents_command->group("");
-
   const auto put = [](const char* group, std::initializer_list<CLI::App*> commands) {
     for (CLI::App* const command : commands) command->group(group);
   };
@@ -410,10 +340,6 @@ int main(int argc, char** argv) {
       {run_command, race_command, timeline_command, shake_command, record_command, stuck_command});
   put("Find the rank that did not come", {flight_command});
   put("Replay a recording", {replay_command});
-  put("Test and measure a backend", {conformance_command, bench_command});
-  if (!weir::tool::is_beside("weir-conformance")) conformance_command->group("");
-  if (!weir::tool::is_beside("weir-bench-host")) bench_command->group("");
-
   // Arguments after -- belong to the program to run. Unknown arguments before -- are refused below.
   run_command->allow_extras();
   timeline_command->allow_extras();
@@ -427,6 +353,12 @@ int main(int argc, char** argv) {
   shake_options.command = run_options.command;
   race_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
+  // For the completions of shells, and for the build. These are no commands for users.
+  if (argc > 1 && std::string_view(argv[1]) == "offer") return print(weir::tool::offers(app, {argv + 2, argv + argc}));
+  if (argc == 4 && std::string_view(argv[1]) == "documents") {
+    weir::tool::write_documents(app, argv[2], argv[3]);
+    return success;
+  }
   try {
     app.parse(own, argv);
     if (run_command->count("--stuck") != 0 && run_options.stuck.find_first_not_of("{}") == std::string::npos)
@@ -447,11 +379,9 @@ int main(int argc, char** argv) {
       const auto wrong = [](const char* what) { throw CLI::ValidationError(what, CLI::ExitCodes::ValidationError); };
       if (shake_options.seeds - 1 > std::numeric_limits<unsigned>::max() - shake_options.first)
         wrong("--first and --seeds: the last seed must be less than 4294967296");
-      if (shake_options.depth != 0 && shake_options.schedule == "random") wrong("--depth needs --schedule=pct");
       if (is_pct && shake_options.backend != "host") {
         wrong("--schedule=pct needs --backend=host: on GPUs Weir cannot choose the order, and delays streams at random");
       }
-      if (shake_options.races && shake_options.backend != "host") wrong("--races needs --backend=host");
     }
     if (!takes_program && end != argv + argc) throw CLI::ExtrasError({"--"});
   } catch (const CLI::ParseError& error) {
@@ -479,21 +409,8 @@ int main(int argc, char** argv) {
     if (*stuck_command) return weir::tool::ask_what_is_stuck(stuck_process);
     if (*shake_command) return weir::tool::shake_program(shake_options);
     if (*race_command) return weir::tool::race_program(race_options);
-    if (*bench_command) return bench(bench_options, bench_command->remaining());
-    if (*conformance_command) {
-      return weir::tool::run_beside("weir-conformance", conformance_command->remaining(),
-                                    "Weir was built without tests (-DWEIR_BUILD_TESTS=ON)");
-    }
     if (*kernels_command) return print(weir::tool::inspect_kernels(inspected));
-    if (*cache_command) {
-      cache_options.list = list_command->parsed();
-      cache_options.clear = clear_command->parsed();
-      return cache(cache_options);
-    }
-    if (*documents_command) {
-      weir::tool::write_documents(app, documents_folder, environment_table);
-      return success;
-    }
+    if (*cache_command) return cache(clear_command->parsed());
     if (*new_command) return print(weir::tool::make_program(new_folder));
     return *doctor_command ? doctor() : info(options);
   } catch (const weir::Error& error) {

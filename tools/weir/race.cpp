@@ -19,8 +19,10 @@
 #include <utility>
 
 #include "../progress_line.hpp"
-#include "race_pairs.hpp"
+#include "core/base/temporary_folder.hpp"
+#include "report.hpp"
 #include "run.hpp"
+#include "runs.hpp"
 #include "weir/plugin/waits.hpp"
 
 namespace weir::tool {
@@ -29,6 +31,56 @@ namespace {
 std::string content_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// One of the two operations of a race.
+struct RaceSide {
+  std::string name;       ///< the operation's name in schedules: "3.2", "3.2/0", "host"; empty: none
+  std::string last;       ///< the name of the last operation of the same call
+  std::string operation;  ///< "kernel 'scale'"
+  std::string place;      ///< "main src/main.cpp:30"
+
+  bool is_host() const { return name == "host"; }
+  bool is_of_host() const { return is_host() || operation == "Buffer::host"; }  // the host or its host function
+  std::string text() const { return place.empty() ? operation : operation + " at " + place; }
+};
+
+struct RacePair {
+  RaceSide first, second;
+  Json report;                    ///< the tool's report
+  bool has_other_memory = false;  ///< the program uses memory of other code, or opened memory of another process
+};
+
+RaceSide side_of(const Json& json) { return {json["name"], json["last"], json["operation"], json["place"]}; }
+
+/// Runs the program once on the host backend with the tool `race`, and returns the pairs that race. `run`: receives the
+/// outcome. Afterwards the environment has no tools, but still this schedule.
+std::vector<RacePair> find_races(const RaceOptions& options, const std::string& folder, Run& run) {
+  const std::string file = folder + "/pairs", tally = folder + "/tally";
+  const char* const own = std::getenv("WEIR_RACE");
+  ::setenv("WEIR_BACKEND", "host", 1);
+  ::setenv("WEIR_SCHEDULE", options.schedule.c_str(), 1);
+  ::setenv("WEIR_TOOLS", "race", 1);
+  ::setenv("WEIR_RACE",
+           fmt::format("{}pairs={},tally={}", own != nullptr ? std::string(own) + "," : "", file, tally).c_str(), 1);
+  run = run_once(options.command, std::chrono::seconds(options.timeout));
+  ::unsetenv("WEIR_TOOLS");
+  ::unsetenv("WEIR_RACE");
+  run.used_weir = std::filesystem::exists(tally);
+  std::vector<RacePair> pairs;
+  std::ifstream in(file);
+  bool has_other_memory = false;
+  for (std::string line; std::getline(in, line);) {
+    Json report = Json::parse(line);
+    if (report.contains("memory")) {
+      has_other_memory = true;
+      continue;
+    }
+    RaceSide first = side_of(report["first"]), second = side_of(report["second"]);
+    pairs.push_back({std::move(first), std::move(second), std::move(report)});
+  }
+  for (RacePair& pair : pairs) pair.has_other_memory = has_other_memory;
+  return pairs;
 }
 
 /// The outcome of a run in one of the two orders.
@@ -64,7 +116,7 @@ bool is_same_kind(const std::string& seen, const std::string& ran) {
 
 class Witness {
  public:
-  Witness(const RaceOptions& options, const PrivateFolder& folder, std::chrono::seconds timeout)
+  Witness(const RaceOptions& options, const std::string& folder, std::chrono::seconds timeout)
       : options_(options), folder_(folder), timeout_(timeout) {}
 
   struct Verdict {
@@ -182,10 +234,10 @@ class Witness {
   }
 
   Outcome run(const std::string& schedule, const RaceSide& early, const RaceSide& late) {
-    const std::string notes = folder_ / "notes", output = folder_ / "output";
+    const std::string notes = folder_ + "/notes", output = folder_ + "/output";
     std::filesystem::remove(notes);
     ::setenv("WEIR_SCHEDULE", (schedule + ",notes=" + notes).c_str(), 1);
-    const Run run = run_once(options_.command, timeout_, output, folder_ / "errors");
+    const Run run = run_once(options_.command, timeout_, output, folder_ + "/errors");
     Outcome outcome;
     outcome.hung = run.hung;
     outcome.status = run.status;
@@ -282,18 +334,17 @@ class Witness {
   }
 
   const RaceOptions& options_;
-  const PrivateFolder& folder_;
+  const std::string& folder_;
   const std::chrono::seconds timeout_;
 };
 
 int find_witnesses(const RaceOptions& options) {
   using Clock = std::chrono::steady_clock;
-  const PrivateFolder folder;
+  const detail::TemporaryFolder folder;
   begin_runs();
   const Clock::time_point begin = Clock::now();
   Run first;
-  const std::vector<RacePair> pairs =
-      find_races(options.command, options.schedule, std::chrono::seconds(options.timeout), folder, first);
+  const std::vector<RacePair> pairs = find_races(options, folder.path(), first);
   if (first.error != 0) return cannot_run(options.command.front(), first.error);
   const auto took = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin);
   if (first.hung) std::fprintf(stderr, "weir race: the program hung and was killed after %u s\n", options.timeout);
@@ -307,9 +358,8 @@ int find_witnesses(const RaceOptions& options) {
     std::fputs("weir race: the program did not use Weir, so the tool race checked nothing\n", stderr);
     return 3;
   }
-  ::unsetenv("WEIR_TOOLS");
   const std::string variables = other_variables();
-  Witness witness(options, folder,
+  Witness witness(options, folder.path(),
                   options.timeout != 0 ? std::chrono::seconds(options.timeout) : 10 * took + std::chrono::seconds(10));
   std::map<std::string, int> counts;
   Json verdicts = Json::array();

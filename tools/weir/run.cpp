@@ -42,9 +42,6 @@ void set_variables(const RunOptions& options) {
     if (!value.empty()) ::setenv(name, value.c_str(), 1);
   };
   set("WEIR_BACKEND", options.backend);
-  set("WEIR_DEVICE", options.device ? std::to_string(*options.device) : "");
-  set("WEIR_DISABLE_FEATURES", options.disable_features);
-  set("WEIR_LOG", options.log);
   set("WEIR_TOOLS", options.tools);
   set("WEIR_TIMELINE", options.timeline);
   set("WEIR_RECORD_FILE", options.recording);
@@ -158,30 +155,8 @@ int trace_program(const RunOptions& options) {
   const bool is_known =
       file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));
   if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;
-  std::fprintf(stderr, "weir %s: '%s' was not written: the program did not use Weir\n", options.tools.c_str(),
-               file.c_str());
+  std::fprintf(stderr, "weir %s: '%s' was not written: the program did not use Weir\n", options.tools.c_str(), file.c_str());
   return status != 0 ? status : nothing_seen;
-}
-
-namespace {
-
-std::filesystem::path beside(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").replace_filename(name);
-}
-
-}  // namespace
-
-bool is_beside(const std::string& name) { return std::filesystem::exists(beside(name)); }
-
-int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy) {
-  const std::filesystem::path program = beside(name);
-  if (!is_beside(name)) {
-    std::fprintf(stderr, "weir: %s is missing: %s\n", program.c_str(), remedy.c_str());
-    return 127;
-  }
-  std::vector<std::string> command = {program.string()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return become(std::move(command));
 }
 
 }  // namespace weir::tool

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-/// Runs other programs: a user's program for `weir run` and `weir timeline`, and programs in the command's own folder.
+/// Runs a user's program, for `weir run`, `weir race`, `weir timeline` and `weir record`.
 namespace weir::tool {
 
 struct RunOptions {
   std::string backend;               ///< WEIR_BACKEND, or empty: unchanged
-  std::optional<unsigned> device;    ///< WEIR_DEVICE
-  std::string disable_features;      ///< WEIR_DISABLE_FEATURES, or empty
-  std::string log;                   ///< WEIR_LOG, or empty
   std::string tools;                 ///< WEIR_TOOLS, or empty
   std::string timeline;              ///< WEIR_TIMELINE, or empty
   std::string recording;             ///< WEIR_RECORD_FILE, or empty
@@ -31,12 +27,5 @@ int run_program(const RunOptions& options);
 /// exit status, or 128 + the number of the signal that ended it. If that status is 0 but there is no file, returns 3. If the
 /// file cannot be written, returns 3 without running the program. Returns 126 or 127 as `run_program` does.
 int trace_program(const RunOptions& options);
-
-/// Whether the folder of this command contains a program `name`.
-bool is_beside(const std::string& name);
-
-/// Runs the program `name` in the folder of this command in place of this process, with these arguments. Returns only after
-/// an error message: 127, with `remedy`, if the program is missing, else 126.
-int run_beside(const std::string& name, const std::vector<std::string>& arguments, const std::string& remedy);
 
 }  // namespace weir::tool

@@ -12,9 +12,7 @@ struct ShakeOptions {
   unsigned first = 1;                ///< the first seed
   std::string backend = "host";      ///< the program's backend
   std::string schedule = "both";     ///< "random", "pct" (by priorities), or "both" in turn
-  unsigned depth = 0;                ///< depth of "pct" schedules; 0: the default
   unsigned timeout = 60;             ///< seconds for each run; 0: no limit
-  bool races = false;                ///< also report how many runs of each order of a race failed
   std::vector<std::string> command;  ///< the program, searched in PATH, and its arguments
 };
 

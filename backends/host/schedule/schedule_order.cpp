@@ -92,15 +92,6 @@ bool ScheduleOrder::read(std::string_view text) {
     early_.name = *second;
     is_wanted_ = true;
   }
-  if (auto names = take(",watch=")) {
-    for (std::size_t plus = 0; plus != names->npos; names->remove_prefix(plus != names->npos ? plus + 1 : 0)) {
-      plus = names->find('+');
-      const auto name = operation_name(names->substr(0, plus));
-      if (!name || name->is_host()) return false;
-      watched_.push_back(*name);
-    }
-    is_wanted_ = true;
-  }
   if (const auto file = take(",notes=")) {
     notes_ = ::open(std::string(*file).c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (notes_ < 0) return false;
@@ -182,10 +173,7 @@ void ScheduleOrder::has_run(const OperationName& name) {
   {
     const std::lock_guard lock(mutex_);
     Side* const side = name == early_.name ? &early_ : name == late_.name ? &late_ : nullptr;
-    if (side == nullptr) {
-      if (std::find(watched_.begin(), watched_.end(), name) != watched_.end()) write_note("ran " + text_of(name));
-      return;
-    }
+    if (side == nullptr) return;
     write_note("ran " + text_of(name) + " " + side->kind.text);
     const std::uint64_t memory_now = has_notes() ? memory() : 0;
     if (has_notes() && memory_now != side->memory) write_note("changed " + text_of(name));

@@ -24,13 +24,13 @@ class ScheduleOrder {
  public:
   /// What is known about a running operation.
   struct Kind {
-    std::string text;                     ///< "kernel 'scale'", "copy", "fill", or empty
+    std::string text;  ///< "kernel 'scale'", "copy", "fill", or empty
     /// Returns a hash of the memory that the operation writes; empty if that memory is unknown.
     std::function<std::uint64_t()> hash;
   };
 
   /// Parses the text after the seed, which may have these parts in this order: ",hold=LATE,until=EARLY",
-  /// ",watch=OPERATION+OPERATION…", ",notes=FILE". Returns false for any other text.
+  /// ",notes=FILE". Returns false for any other text.
   bool read(std::string_view text);
 
   /// Whether the policy needs the names of operations.
@@ -74,10 +74,9 @@ class ScheduleOrder {
 
   bool is_wanted_ = false;
   int notes_ = -1;
-  Side early_, late_;  // if no order is fixed, both name the host
-  std::vector<OperationName> watched_;  // operations whose end is written to the notes
-  std::mutex mutex_;   // guards the members below and both sides
-  bool is_over_ = false;      // the early operation has run or nothing else could: the late one need not wait any longer
+  Side early_, late_;     // if no order is fixed, both name the host
+  std::mutex mutex_;      // guards the members below and both sides
+  bool is_over_ = false;  // the early operation has run or nothing else could: the late one need not wait any longer
   // The early operation has begun and the late one comes next; all others wait until both have run.
   bool are_running_ = false;
   std::vector<std::function<void()>> others_;
