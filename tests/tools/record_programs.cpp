@@ -207,36 +207,6 @@ void recorded_unknown_memory(Device& device) {
   stream->synchronize();
 }
 
-/// Bodies that run again and again, nested ones, and empty ones.
-void recorded_conditional(Device& device) {
-  const auto scale = device.compile(source)->kernel<void(int, const int*, int*, int)>("scale");
-  const StreamPtr stream = device.create_stream();
-  const auto condition = device.allocate<std::uint32_t>(2);
-  const auto x = device.allocate<int>(n), y = device.allocate<int>(n);
-  const auto in = device.allocate<int>(n, MemoryKind::pinned);
-  const GraphExecPtr exec =
-      stream
-          ->capture([&](Stream& s) {
-            s.capture_while(condition.data(), [&](Stream& body) {
-              body.copy(x, in);
-              body.capture_if(
-                  condition.data() + 1, [&](Stream& b) { b.launch(scale, grid_for(n), static_cast<int>(n), x, y, 2); },
-                  [&](Stream& b) { b.fill(y, 8); });
-              body.fill(condition.first(1), 0U);
-            });
-            s.capture_if(condition.data(), [](Stream&) {});
-            s.copy(x, y);
-          })
-          ->instantiate();
-  for (const int round : {0, 1}) {
-    std::copy_n(numbers(round).begin(), n, in.host().begin());
-    const std::uint32_t values[] = {1, static_cast<std::uint32_t>(round)};
-    stream->copy(condition, values);
-    exec->launch(*stream);
-    require(stream->read(x)[5] == (round == 0 ? 8 : 2 * 6 + 3), "recorded_conditional computes wrongly");
-  }
-}
-
 void recorded_much(Device& device) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<int>(n);
@@ -257,7 +227,6 @@ constexpr ToolProgram programs[] = {
     {"recorded_include_directories", 0, recorded_include_directories},
     {"recorded_external_work", 0, recorded_external_work},
     {"recorded_unknown_memory", 0, recorded_unknown_memory},
-    {"recorded_conditional", 0, recorded_conditional},
     {"recorded_much", 0, recorded_much},
 };
 

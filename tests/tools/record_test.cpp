@@ -184,10 +184,6 @@ TEST_CASE("record: captures, updates, child graphs and launches with new inputs 
   CHECK(has(replayed("recorded_graphs"), "5 of 5 results are equal to the recording"));
 }
 
-TEST_CASE("record: conditional nodes, nested ones too, replay with the same results") {
-  CHECK(has(replayed("recorded_conditional"), "2 of 2 results are equal to the recording"));
-}
-
 TEST_CASE("record: values that streams and the host write end the waits of a replay, too") {
   CHECK(has(replayed("recorded_waits"), "1 of 1 results are equal to the recording"));
 }
@@ -265,6 +261,7 @@ TEST_CASE("record: what cannot be recorded is told with its remedy, and the prog
       {"recorded_external_work", "before library: Weir cannot see the work of other code"},
       {"recorded_unknown_memory", "before kernel 'scale': argument 2 is an address of memory unknown to Weir"},
       {"wrong_a_node_that_is_changed", "before GraphExec::apply: changes to nodes"},
+      {"right_the_body_of_a_condition", "before Stream::capture_if: conditional nodes cannot be recorded"},
   };
   for (const auto& [program, cause] : cases) {
     CAPTURE(std::string(program));
@@ -345,7 +342,7 @@ TEST_CASE("replay: thousands of random changes are refused, or make a recording 
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/recording";
   Damage damage(1);
-  for (const char* program : {"recorded_work", "recorded_graphs", "recorded_conditional"}) {
+  for (const char* program : {"recorded_work", "recorded_graphs"}) {
     CHECK(record(file, program).status == 0);
     const Bytes whole = read_file(file);
     int refused = 0, taken = 0;
@@ -418,7 +415,6 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
     return records_of(read_file(file));
   };
   const std::vector<Record> work = recorded("recorded_work"), graphs = recorded("recorded_graphs");
-  const std::vector<Record> conditional = recorded("recorded_conditional");
   CHECK(refusal_of(file_of(work)).empty());
 
   std::vector<Record> records = graphs;
@@ -443,18 +439,6 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
     operation.kind = static_cast<std::uint8_t>(OperationKind::prefetch);  // which no recording has
   });
   CHECK(has(refusal_of(file_of(records)), "an operation has the kind 8"));
-
-  records = conditional;
-  change(records, OperationKind::conditional,
-         [](SavedOperation&, Bytes& data) { data[offsetof(weir::detail::SavedConditional, bodies)] = std::byte{3}; });
-  CHECK(has(refusal_of(file_of(records)), "a conditional node has 3 bodies"));
-
-  records = conditional;
-  const std::uint32_t outer = operation_of(*change(records, OperationKind::conditional, [](auto&, auto&) {})).stream;
-  const auto body = std::ranges::find(records, "body", &Record::kind);
-  REQUIRE(body != records.end());
-  std::memcpy(body->data.data() + 4, &outer, sizeof(outer));
-  CHECK(has(refusal_of(file_of(records)), "a body is captured on the stream of its outer capture"));
 
   records = graphs;  // an executable's update becomes the end of memory that is used later
   change(records, OperationKind::launch_graph, [](SavedOperation& operation, Bytes& data) {
@@ -482,20 +466,6 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
   CHECK(outcome.status == 2);
   CHECK(outcome.complains("has run more often than it was launched"));
 
-  // A conditional node that is cut: the contents of an operation in it are missing.
-  records = conditional;
-  SavedOperation reader{};
-  change(records, OperationKind::fill, [&](SavedOperation& operation, Bytes& data) {
-    weir::recording::SavedRange range{{weir::recording::of_host, 0, 4096}, 64};
-    operation.reads = 1;
-    Bytes first(sizeof(range));
-    std::memcpy(first.data(), &range, sizeof(range));
-    data.insert(data.begin(), first.begin(), first.end());
-    reader = operation;
-  });
-  const weir::tool::Recording cut(file_of(records));
-  CHECK(has(cut.end, "was not recorded"));
-  for (const weir::tool::RecordedStep& step : cut.steps) CHECK(step.end <= cut.steps.size());
 }
 
 TEST_CASE("replay: hundreds of recordings with changed operations neither crash nor hang") {
@@ -503,7 +473,7 @@ TEST_CASE("replay: hundreds of recordings with changed operations neither crash 
   const std::string file = folder.path() + "/recording";
   Damage damage(7);
   const auto below = [&](std::size_t limit) { return damage.below(limit); };
-  for (const char* program : {"recorded_work", "recorded_graphs", "recorded_conditional"}) {
+  for (const char* program : {"recorded_work", "recorded_graphs"}) {
     CHECK(record(file, program).status == 0);
     const std::vector<Record> whole = records_of(read_file(file));
     int refused = 0, made = 0;
@@ -548,9 +518,7 @@ TEST_CASE("replay: hundreds of recordings with changed operations neither crash 
       const Outcome outcome = replay_in_time(file);
       CAPTURE(i);
       CAPTURE(outcome.errors);
-      // A loop whose body no longer ends it is a program that never ends, and no flaw of the file.
-      const bool is_in_loop = outcome.status == 124 && outcome.complains("a conditional node, whose condition is 1");
-      CHECK((outcome.status < 4 || is_in_loop));
+      CHECK(outcome.status < 4);
     }
     CHECK(refused > 50);
     CHECK(made > 50);

@@ -51,7 +51,6 @@ class Graphs {
 
   /// Begins a conditional node. Captures that the same thread begins before `end_conditional` are the node's bodies.
   void begin_conditional(const Operation& operation) { conditionals_[operation.thread].push_back(operation.id); }
-  bool is_in_conditional(std::uint64_t thread) const { return conditionals_.contains(thread); }
   /// Ends a conditional node and returns the nodes of its bodies. Calls `finish(capture)` for each body whose capture did
   /// not report its end.
   template <class Finish>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/record/recorder.hpp"
-
 #include <algorithm>
 #include <exception>
 #include <span>
 
 #include "tools/model/process_memory.hpp"
+#include "tools/record/recorder.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/event.hpp"
@@ -93,8 +92,9 @@ void Recorder::record_nodes(const Operation& operation, Written& memory) {
 /// Saves the memory that an operation reads: when the operation runs, or immediately if that would be too late.
 void Recorder::save(const Operation& operation, const Written& written) {
   if (operation.stream == nullptr || !may_wait(operation, written.reads)) return save_now(written.number, written.reads);
-  const_cast<Stream*>(operation.stream)
-      ->launch_host_function([this, number = written.number, ranges = written.reads] { save_now(number, ranges); });
+  const_cast<Stream*>(operation.stream)->launch_host_function([this, number = written.number, ranges = written.reads] {
+    save_now(number, ranges);
+  });
 }
 
 void Recorder::save_now(Number operation, const HostRanges& ranges) noexcept try {
@@ -117,8 +117,7 @@ void Recorder::check(const Operation& operation, const Written& written) {
     stream->record()->synchronize();
     return check_now(written.number, written.results);
   }
-  stream->launch_host_function(
-      [this, number = written.number, ranges = written.results] { check_now(number, ranges); });
+  stream->launch_host_function([this, number = written.number, ranges = written.results] { check_now(number, ranges); });
 }
 
 void Recorder::check_now(Number operation, const HostRanges& ranges) noexcept try {

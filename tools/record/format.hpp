@@ -25,22 +25,20 @@ inline constexpr std::uint32_t none = UINT32_MAX;  ///< no object
 /// Kinds of records. Devices, streams, events, modules and kernels are each numbered from 0, operations from 1. `data`
 /// refers to objects by these numbers.
 namespace record {
-inline constexpr std::string_view device = "devi";     ///< name: such as "cuda:0 sm_90"
-inline constexpr std::string_view stream = "strm";     ///< data: SavedStream
-inline constexpr std::string_view event = "evnt";      ///< data: its device; 1 if it records its time
-inline constexpr std::string_view module = "modu";     ///< data: its device, then a bundle
-inline constexpr std::string_view function = "kern";   ///< name: the kernel's; data: its module
+inline constexpr std::string_view device = "devi";    ///< name: such as "cuda:0 sm_90"
+inline constexpr std::string_view stream = "strm";    ///< data: SavedStream
+inline constexpr std::string_view event = "evnt";     ///< data: its device; 1 if it records its time
+inline constexpr std::string_view module = "modu";    ///< data: its device, then a bundle
+inline constexpr std::string_view function = "kern";  ///< name: the kernel's; data: its module
 inline constexpr std::string_view operation =
     "oper";  ///< name: the call's; data: SavedOperation, its ranges, then data that depends on the kind
-inline constexpr std::string_view failed = "fail";     ///< data: an operation that was refused
-inline constexpr std::string_view body = "body";       ///< data: a conditional node; the stream that captures its next body
-inline constexpr std::string_view end_bodies = "shut";  ///< data: a conditional node, whose bodies are complete
-inline constexpr std::string_view piece = "piec";      ///< data: up to `piece_bytes` bytes of memory
-inline constexpr std::string_view contents = "cont";   ///< data: an operation, then the pieces that it reads
-inline constexpr std::string_view result = "rslt";     ///< data: an operation, then the checksums of its results' pieces
-inline constexpr std::string_view note = "note";       ///< name: what is missing
-inline constexpr std::string_view stop = "stop";       ///< name: why the recording ends here
-inline constexpr std::string_view end = "done";        ///< the program has ended; nothing follows
+inline constexpr std::string_view failed = "fail";    ///< data: an operation that was refused
+inline constexpr std::string_view piece = "piec";     ///< data: up to `piece_bytes` bytes of memory
+inline constexpr std::string_view contents = "cont";  ///< data: an operation, then the pieces that it reads
+inline constexpr std::string_view result = "rslt";    ///< data: an operation, then the checksums of its results' pieces
+inline constexpr std::string_view note = "note";      ///< name: what is missing
+inline constexpr std::string_view stop = "stop";      ///< name: why the recording ends here
+inline constexpr std::string_view end = "done";       ///< the program has ended; nothing follows
 }  // namespace record
 
 struct SavedStream {
@@ -49,8 +47,8 @@ struct SavedStream {
   std::uint8_t is_default, is_blocking, reserved[6];
 };
 
-/// An operation. `kind` is an OperationKind. Kernels, copies, fills, memory operations and conditional nodes have the
-/// content that they have in a graph file. These kinds have more to them; `object` is what the operation is about:
+/// An operation. `kind` is an OperationKind. Kernels, copies, fills and memory operations have the content that they have in
+/// a graph file. These kinds have more to them; `object` is what the operation is about:
 ///   kernel                its accesses follow: their number in 4 bytes, then SavedAccess
 ///   host_function         name: the function's; without a stream: the function of operation `object` has run
 ///   allocate              object: the device; SavedMemory. Memory is numbered from 0, together with variables

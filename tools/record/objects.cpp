@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/record/recorder.hpp"
-
 #include <fmt/format.h>
 
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
+#include "tools/record/recorder.hpp"
 #include "weir/device.hpp"
 #include "weir/event.hpp"
 #include "weir/stream.hpp"
@@ -33,8 +32,7 @@ Recorder::Number Recorder::stream_of(const Operation& operation) {
     saved.is_blocking = !saved.is_default && !stream.is_non_blocking();
     saved.priority = stream.priority();
   }
-  // The backend lends out the stream of a conditional node's body, so no other code uses it.
-  if (!is_of_body(operation) && (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted))
+  if (stream.kind() == StreamKind::borrowed || stream.kind() == StreamKind::adopted)
     add_omission(fmt::format("work that other code submits to {}, which belongs to that code", model::place_of(operation)));
   NumberWriter data;
   data.put(saved);

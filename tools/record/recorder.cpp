@@ -54,7 +54,6 @@ void Recorder::before(const Operation& operation) noexcept try {
   {
     const std::lock_guard lock(mutex_);
     if (stopped_) return;
-    if (operation.capture != 0) record_body(operation);
     written = write(operation);
     if (!written || stopped_) return;
     begun_[operation.id] = *written;
@@ -80,7 +79,6 @@ void Recorder::after(const Operation& operation) noexcept try {
       file_.add(record::failed, "", data.bytes);
     }
     if (!stopped_ && written.number == 0) write_result(operation);
-    if (operation.kind == OperationKind::conditional && written.number != 0) end_conditional(operation, written);
     graphs_.follow(operation, [](const auto&) {});
     file_.flush();
   }
@@ -153,8 +151,6 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       return add(operation, none, none, content);
     }
     case OperationKind::begin_capture: {
-      // Some backends use a separate capture for a body.
-      if (graphs_.is_in_conditional(operation.thread)) return std::nullopt;
       const auto graph = graphs_made_of_.find(operation.graph);
       return add(operation, graph != graphs_made_of_.end() ? graph->second : none);
     }
@@ -184,11 +180,9 @@ std::optional<Written> Recorder::write(const Operation& operation) {
       record_nodes(operation, memory);
       return add(operation, is_child ? graph->second : exec->second, none, {}, std::move(memory));
     }
-    case OperationKind::conditional: {
-      Written written = add_work(operation);
-      graphs_.begin_conditional(operation);
-      return written;
-    }
+    case OperationKind::conditional:
+      stop(operation.name, "conditional nodes cannot be recorded; decide on the host which graphs to launch");
+      return std::nullopt;
     case OperationKind::change_nodes:
       stop(operation.name, "changes to nodes cannot be recorded; capture the work again, or use GraphExec::update");
       return std::nullopt;
@@ -208,37 +202,6 @@ std::optional<Written> Recorder::write(const Operation& operation) {
   }
 }
 
-bool Recorder::is_of_body(const Operation& operation) {
-  const auto* const capture = graphs_.find(model::capture_id(operation));
-  return capture != nullptr && capture->conditional != 0;
-}
-
-/// Records the start of a body. A body begins with the first operation of its capture.
-void Recorder::record_body(const Operation& operation) {
-  auto& capture = graphs_.capture_of(operation);
-  const auto node = begun_.find(capture.conditional);
-  if (node == begun_.end() || std::exchange(capture.is_known_body, true)) return;
-  ++node->second.bodies;
-  NumberWriter data;
-  data.put(node->second.number);
-  data.put(stream_of(operation));
-  file_.add(record::body, "", data.bytes);
-}
-
-void Recorder::end_conditional(const Operation& operation, const Written& node) {
-  const std::vector<Node> nodes = graphs_.end_conditional(operation, [](const auto&) {});
-  if (stopped_) return;
-  std::vector<Node>& outer = graphs_.capture_of(operation).nodes;
-  outer.insert(outer.end(), nodes.begin(), nodes.end());
-  const bool is_empty = operation.bodies == 1 && node.bodies == 0;
-  if (!operation.has_failed && node.bodies != operation.bodies && !is_empty) {
-    return stop(operation.name,
-                "one of the node's several bodies is empty or contains another capture; add work to the body, and capture "
-                "the other graph before");
-  }
-  file_.add(record::end_bodies, "", std::as_bytes(std::span(&node.number, 1)));
-}
-
 /// Writes results that are known only after the operation was made, such as addresses. Waits of the host are also written
 /// afterwards, because another thread may submit the work that they wait for.
 void Recorder::write_result(const Operation& operation) {
@@ -255,7 +218,6 @@ void Recorder::write_result(const Operation& operation) {
     return;
   }
   if (operation.kind == OperationKind::end_capture) {
-    if (is_of_body(operation)) return;
     const bool has_graph = !operation.has_failed && operation.new_graph != nullptr;
     (void)add(operation, none, has_graph ? 1 : 0);
     if (has_graph) graphs_made_of_[operation.new_graph] = graphs_made_++;
@@ -460,9 +422,9 @@ void Recorder::add_memory(const Operation& operation, Number object) {
   const bool is_managed = memory_kind == MemoryKind::managed;
   if (is_managed && !operation.device->supports(Feature::concurrent_managed_access))
     add_omission("managed memory: data written by the host, which cannot be read on this device while work runs");
-  blocks_.add({begin, begin + memory.bytes, blocks_made_++,
-               memory_kind == MemoryKind::pinned ||
-                   (is_managed && operation.device->supports(Feature::concurrent_managed_access))});
+  blocks_.add(
+      {begin, begin + memory.bytes, blocks_made_++,
+       memory_kind == MemoryKind::pinned || (is_managed && operation.device->supports(Feature::concurrent_managed_access))});
 }
 
 namespace {

@@ -31,7 +31,6 @@ using HostRanges = std::vector<HostRange>;
 struct Written {
   std::uint32_t number = 0;
   HostRanges reads, results;
-  std::size_t bodies = 0;  ///< for a conditional node: number of bodies so far that have an operation
 };
 
 /// The tool `record`: writes each operation to the file before it is made, with numbers instead of addresses. It also
@@ -61,7 +60,6 @@ class Recorder final : public Tool {
   };
   struct OpenCapture {
     std::map<std::uint32_t, std::uint32_t> operations;  ///< by node
-    bool is_known_body = false;
   };
   struct KnownEvent {
     std::uint32_t number;
@@ -70,10 +68,6 @@ class Recorder final : public Tool {
   using Number = std::uint32_t;
 
   std::optional<Written> write(const Operation& operation);
-  void end_conditional(const Operation& operation, const Written& node);
-  /// Whether the operation belongs to the capture of a conditional node's body.
-  bool is_of_body(const Operation& operation);
-  void record_body(const Operation& operation);
   void write_result(const Operation& operation);
   Written add(const Operation& operation, Number object = none, Number other = none,
               const detail::NumberWriter& content = {}, Written memory = {});
@@ -119,9 +113,9 @@ class Recorder final : public Tool {
   std::map<const GraphExec*, Number> execs_;
   model::MemoryMap<Block> blocks_;
   model::Graphs<Node, OpenCapture> graphs_;
-  std::map<std::uint64_t, Written> begun_;                          // by the operation's number in the process
-  std::map<std::uint64_t, Number> host_functions_;                  // likewise: functions that may still run
-  std::set<std::uint64_t> captured_functions_;                      // captured functions, which may run again
+  std::map<std::uint64_t, Written> begun_;          // by the operation's number in the process
+  std::map<std::uint64_t, Number> host_functions_;  // likewise: functions that may still run
+  std::set<std::uint64_t> captured_functions_;      // captured functions, which may run again
 };
 
 }  // namespace weir::recording

@@ -42,8 +42,7 @@ void RecordingFile::add(std::string_view kind, std::string_view name, std::span<
 void RecordingFile::add_pieces(const SavedRange& range, const std::byte* bytes, detail::NumberWriter& numbers) {
   for_each_piece(range, [&](std::size_t at, std::size_t size) {
     const std::span piece(bytes + at, size);
-    const auto [there, is_new] =
-        pieces_.try_emplace({check_of(piece), size}, static_cast<std::uint32_t>(pieces_.size()));
+    const auto [there, is_new] = pieces_.try_emplace({check_of(piece), size}, static_cast<std::uint32_t>(pieces_.size()));
     if (is_new) add(record::piece, "", piece);
     numbers.put(there->second);
   });

@@ -112,14 +112,6 @@ class Recording::Reader {
       if (step.checks.size() != pieces_in(step.results)) throw_damaged("a result has too few or too many checksums");
     } else if (reader.kind == record::failed) {
       take_step(data).has_failed = true;
-    } else if (reader.kind == record::body) {
-      take_body(data);
-    } else if (reader.kind == record::end_bodies) {
-      RecordedStep& node = take_conditional(data);
-      node.end = to_.steps.size();
-      if (node.captured.size() != node.bodies && node.bodies != 1 && !node.has_failed)
-        throw_damaged("a conditional node has too few bodies");
-      conditionals_.pop_back();
     } else if (reader.kind == record::device) {
       to_.devices.emplace_back(reader.name);
     } else if (reader.kind == record::stream) {
@@ -151,26 +143,6 @@ class Recording::Reader {
     const auto number = data.take<std::uint32_t>();
     if (number == 0 || number > to_.steps.size()) throw_damaged(fmt::format("operation {} does not exist", number));
     return to_.steps[number - 1];
-  }
-
-  /// Returns the innermost open conditional node, which the record must name.
-  RecordedStep& take_conditional(NumberReader& data) {
-    if (const auto number = data.take<std::uint32_t>(); conditionals_.empty() || number != conditionals_.back() + 1)
-      throw_damaged("a body has no conditional node");
-    return to_.steps[conditionals_.back()];
-  }
-
-  void take_body(NumberReader& data) {
-    RecordedStep& node = take_conditional(data);
-    const auto stream = data.take<std::uint32_t>();
-    check_number("stream", stream, to_.streams.size());
-    if (node.captured.size() == node.bodies) throw_damaged("a conditional node has too many bodies");
-    for (const std::size_t outer : conditionals_) {
-      const RecordedStep& step = to_.steps[outer];
-      if (step.stream == stream || (&step != &node && !step.captured.empty() && step.captured.back().stream == stream))
-        throw_damaged("a body is captured on the stream of its outer capture");
-    }
-    node.captured.push_back({to_.steps.size(), stream});
   }
 
   void check_number(const char* what, std::uint32_t number, std::size_t count) const {
@@ -232,12 +204,6 @@ class Recording::Reader {
       case OperationKind::copy:
       case OperationKind::fill:
       case OperationKind::memory_operations: needs_stream(); return take_work(step, data);
-      case OperationKind::conditional:
-        needs_stream();
-        take_work(step, data);
-        conditionals_.push_back(to_.steps.size());
-        if (conditionals_.size() > detail::most_graph_nesting) throw_damaged("conditional nodes are nested too deeply");
-        return;
       case OperationKind::host_copy:
         check_number("device", step.other, to_.devices.size());
         take_work(step, data);
@@ -373,21 +339,13 @@ class Recording::Reader {
       }
     }
     to_.host = std::move(merged);
-    if (!conditionals_.empty()) {
-      to_.steps.resize(conditionals_.front());
-      if (to_.end.empty()) to_.end = "the program ended while it was capturing a conditional node";
-    }
     // An operation's input is recorded when the operation runs. If the input is missing, the recording ends there.
     for (std::size_t i = 0; i < to_.steps.size(); ++i) {
       const RecordedStep& step = to_.steps[i];
       if (step.reads.empty() || !step.contents.empty() || step.has_failed) continue;
       const std::string why = to_.end.empty() ? "the program ended before it ran" : to_.end;
       to_.end = fmt::format("the data that {} reads was not recorded: {}", step.name, why);
-      std::size_t last = i;  // the outermost conditional node that contains the operation, or the operation itself
-      for (std::size_t outer = 0; outer < i; ++outer) {
-        if (to_.steps[outer].end > i) last = std::min(last, outer);
-      }
-      to_.steps.resize(last);
+      to_.steps.resize(i);
     }
     if (to_.end.empty() && !to_.is_complete)
       to_.end = "the program did not end normally: it was killed or called _exit or abort, or the file is truncated";
@@ -398,8 +356,7 @@ class Recording::Reader {
   using MemoryNumbers = std::set<std::uint32_t>;
   std::map<std::uint32_t, MemoryNumbers> captures_;  // by stream: the memory that was in use while its capture was open
   std::vector<MemoryNumbers> graphs_, execs_;
-  MemoryNumbers graph_memory_;             // memory that was allocated in captures
-  std::vector<std::size_t> conditionals_;  // open conditional nodes, whose bodies are being captured
+  MemoryNumbers graph_memory_;  // memory that was allocated in captures
 };
 
 Recording::Recording(std::span<const std::byte> file) { Reader(*this, file).read(); }

@@ -19,11 +19,6 @@ namespace weir::tool {
 
 /// One operation. Its number is its position in `steps`, from 1.
 struct RecordedStep : detail::WorkStep {
-  struct Body {
-    std::size_t first;  ///< position of its first step in `steps`
-    std::uint32_t stream;
-  };
-
   std::string name;
   bool is_captured = false, has_failed = false;
   std::uint32_t stream = recording::none, object = recording::none, other = recording::none;
@@ -31,10 +26,8 @@ struct RecordedStep : detail::WorkStep {
   std::vector<recording::SavedRange> reads, results;  ///< the host memory that the operation reads and writes
   std::vector<std::uint32_t> nodes;                   ///< for `capture_dependencies`: operations
   std::vector<recording::SavedAccess> accesses;       ///< for a kernel
-  std::vector<Body> captured;           ///< for a conditional node: its bodies
-  std::size_t end = 0;                  ///< for a conditional node: position behind the last step of its bodies
-  std::vector<std::uint32_t> contents;  ///< pieces of the memory that the operation reads
-  std::vector<std::uint64_t> checks;    ///< checksums of its results' pieces; empty if not known
+  std::vector<std::uint32_t> contents;                ///< pieces of the memory that the operation reads
+  std::vector<std::uint64_t> checks;                  ///< checksums of its results' pieces; empty if not known
 };
 
 struct Recording {
@@ -71,9 +64,9 @@ struct Recording {
   std::vector<std::span<const std::byte>> pieces;
   std::map<std::uintptr_t, std::uintptr_t> host;                     ///< the host memory in use: begins and ends of ranges
   std::set<std::pair<std::uint32_t, std::uint64_t>> written_values;  ///< addresses where streams write values
-  std::vector<std::string> notes;                          ///< texts about missing parts of the recording
-  std::string end;                                         ///< why the recording ends early; empty if it has all operations
-  bool is_complete = false;                                ///< whether the program's end was recorded
+  std::vector<std::string> notes;                                    ///< texts about missing parts of the recording
+  std::string end;           ///< why the recording ends early; empty if it has all operations
+  bool is_complete = false;  ///< whether the program's end was recorded
 
  private:
   class Reader;

@@ -80,7 +80,13 @@ class RecordingReplay {
     submitter_.emplace(recording_.work, kernels_, *this);
     std::string failure;
     try {
-      make(0, recording_.steps.size());
+      for (; made_ < recording_.steps.size(); ++made_) {
+        const RecordedStep& step = recording_.steps[made_];
+        if (step.has_failed) continue;  // the operation was refused in the recording
+        const auto number = static_cast<std::uint32_t>(made_ + 1);
+        const CallerScope scope(frame_of(step, number));
+        make(step, number);
+      }
     } catch (const std::exception& error) {
       failure = fmt::format("operation {} ({}) failed: {}", made_ + 1, what_of(recording_.steps[made_]), error.what());
       const auto* const of_weir = dynamic_cast<const Error*>(&error);
@@ -139,7 +145,6 @@ class RecordingReplay {
   // --- Objects --------------------------------------------------------------------------------------------------------
 
   Stream& stream_of(std::uint32_t number) {
-    if (const auto body = body_streams_.find(number); body != body_streams_.end()) return *body->second;
     StreamPtr& stream = streams_[number];
     if (stream) return *stream;
     const auto& [saved, name] = recording_.streams[number];
@@ -171,19 +176,6 @@ class RecordingReplay {
 
   // --- Operations -----------------------------------------------------------------------------------------------------
 
-  void make(std::size_t first, std::size_t end) {
-    for (made_ = first; made_ < end; ++made_) {
-      const RecordedStep& step = recording_.steps[made_];
-      if (step.has_failed) {  // the operation was refused in the recording
-        made_ = std::max(made_ + 1, step.end) - 1;
-        continue;
-      }
-      const auto number = static_cast<std::uint32_t>(made_ + 1);
-      const CallerScope scope(frame_of(step, number));
-      make(step, number);
-    }
-  }
-
   void make(const RecordedStep& step, std::uint32_t number) {
     Stream* const stream = step.stream != none ? &stream_of(step.stream) : nullptr;
     const auto on_stream = [&](auto function) {
@@ -207,7 +199,6 @@ class RecordingReplay {
       case OperationKind::fill: return submitter_->submit(step, *stream);
       case OperationKind::memory_operations: free_waits(step, *stream); return submitter_->submit(step, *stream);
       case OperationKind::host_copy: return copy(step);
-      case OperationKind::conditional: return capture_bodies(step, *stream);
       case OperationKind::host_function:
         if (stream == nullptr) return wait_for_run(step.object);
         return stream->launch_host_function([&runs = runs_[number]] { ++runs; }, {.name = step.name});
@@ -312,26 +303,6 @@ class RecordingReplay {
     memory.owner = stream != nullptr ? stream->allocate_bytes_async(bytes)
                                      : devices_[step.object]->allocate_bytes(bytes, recording_.memory[step.made].kind);
     memory.data = memory.owner->data();
-  }
-
-  void capture_bodies(const RecordedStep& step, Stream& stream) {
-    const std::size_t node = made_;
-    std::vector<UniqueFunction<void(Stream&)>> bodies;
-    for (std::size_t i = 0; i < step.captured.size(); ++i) {
-      const std::size_t end = i + 1 < step.captured.size() ? step.captured[i + 1].first : step.end;
-      bodies.emplace_back([this, node, saved = step.captured[i], end](Stream& body) {
-        body_streams_[saved.stream] = &body;
-        make(saved.first, end);
-        body_streams_.erase(saved.stream);
-        made_ = node;
-      });
-    }
-    if (bodies.empty()) bodies.emplace_back([](Stream&) {});
-    // First make the operations that other threads submitted in between.
-    make(node + 1, step.captured.empty() ? step.end : step.captured.front().first);
-    made_ = node;
-    submitter_->capture(step, stream, bodies);
-    made_ = step.end - 1;
   }
 
   void copy(const RecordedStep& step) {
@@ -471,9 +442,8 @@ class RecordingReplay {
   std::deque<std::string> names_;
   std::deque<SourceFrame> frames_;
   std::vector<StreamPtr> streams_;
-  std::map<std::uint32_t, Stream*> body_streams_;  // streams of bodies that are being captured
-  std::size_t made_ = 0;                           // index of the current operation
-  bool is_lack_ = false;                           // whether an error means that this device or file cannot be used
+  std::size_t made_ = 0;  // index of the current operation
+  bool is_lack_ = false;  // whether an error means that this device or file cannot be used
   std::optional<detail::WorkSubmitter<RecordingReplay>> submitter_;
 };
 
