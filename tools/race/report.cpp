@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -159,11 +160,27 @@ Options read_options() {
 }
 
 Report::Report(Options options) : options_(std::move(options)), pairs_(options_.pairs) {
-  file_.write({}, others());
+  if (!options_.json.empty()) {
+    file_ = detail::FileDescriptor(model::open_own("weir race", options_.json));
+    if (!file_) give_up();
+  }
+  write(false);
   if (!options_.tally.empty()) std::ofstream(options_.tally, std::ios::app) << "0\n";
 }
 
-Json Report::others() const { return {{"suppressed", suppressed_}, {"limits", limits_}}; }
+void Report::write(bool is_end) {
+  if (!file_ || (!is_end && !model::is_regular(file_.number()))) return;
+  const Json all = {{"reports", reports_}, {"suppressed", suppressed_}, {"limits", limits_}};
+  const std::string text = all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";  // never shorter than before
+  (void)::lseek(file_.number(), 0, SEEK_SET);
+  if (!file_.write(text.data(), text.size())) give_up();
+}
+
+void Report::give_up() noexcept {
+  std::fprintf(stderr, "weir race: the file '%s' could not be written: %s\n", options_.json.c_str(),
+               std::generic_category().message(errno).c_str());
+  file_.close();
+}
 
 bool Report::is_suppressed(const Access& access, const std::vector<Frame>& frames) const {
   const auto matches = [](const std::string& pattern, const std::string& text) {
@@ -183,7 +200,7 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   const std::vector<Frame> first_frames = frames_of(first.step->stack), second_frames = frames_of(second.step->stack);
   if (is_suppressed(first, first_frames) || is_suppressed(second, second_frames)) {
     ++suppressed_;
-    return file_.write({}, others());
+    return write(false);
   }
   ++count_;
   const std::string remedy = remedy_of(fault, first, second);
@@ -204,15 +221,15 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
   std::fputs(text.c_str(), stderr);
   if (!options_.tally.empty()) std::ofstream(options_.tally, std::ios::app) << std::to_string(options_.status) + '\n';
   const char* const kind = fault == Fault::race ? "race" : "use_after_free";
-  file_.write(
+  reports_.push_back(
       {{"fault", kind},
        {"first", json_of(first, first_frames)},
        {"second", json_of(second, second_frames)},
        {"memory",
         {{"name", block.name}, {"address", block.begin}, {"bytes", block.end - block.begin}, {"stack", json_of(made)}}},
        {"note", note},
-       {"remedy", remedy}},
-      others());
+       {"remedy", remedy}});
+  write(false);
   pairs_.add(first, second,
              {{"fault", kind},
               {"first", {{"operation", first.step->what}, {"place", first_line(first_frames)}}},
@@ -222,16 +239,18 @@ void Report::add(Fault fault, const Access& first, const Access& second, const B
 void Report::add_limit(const std::string& what) {
   if (!limits_.insert(what).second) return;
   std::fprintf(stderr, "weir race: %s; a race may have been missed\n", what.c_str());
-  file_.write({}, others());
+  write(false);
 }
 
 int Report::finish(std::uint64_t operations) noexcept {
   pairs_.finish();
-  file_.finish(others());
+  write(true);
+  model::release(file_.number());
+  const bool is_lost = !file_ && !options_.json.empty();
   if (count_ == 0) {
     std::fprintf(stderr, "weir race: %" PRIu64 " operations, no race%s\n", operations,
                  suppressed_ != 0 ? " except suppressed ones" : "");
-    return file_.is_lost() ? model::lost_output : 0;
+    return is_lost ? model::lost_output : 0;
   }
   std::fprintf(stderr, "weir race: %zu place%s where an order is missing\n", count_, count_ == 1 ? "" : "s");
   return options_.status;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/race/json_file.hpp"
+#include "core/base/file_descriptor.hpp"
 #include "tools/race/memory.hpp"
 #include "tools/race/pairs.hpp"
 
@@ -47,11 +47,14 @@ class Report {
  private:
   bool is_suppressed(const Access& access, const std::vector<model::Frame>& frames) const;
 
-  /// Returns the file's members other than the reports.
-  nlohmann::ordered_json others() const;
+  /// Writes the JSON file anew, so that a process that ends by a signal or by `_exit` leaves valid JSON. A pipe gets it only
+  /// at the end.
+  void write(bool is_end);
+  void give_up() noexcept;
 
   Options options_;
-  JsonFile file_{options_.json};
+  detail::FileDescriptor file_;  // of the JSON; none if it is not wanted, or could not be written
+  nlohmann::ordered_json reports_ = nlohmann::ordered_json::array();
   Pairs pairs_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> told_;  // pairs of places (`Step::place`)
   std::set<std::string> limits_;
