@@ -15,7 +15,7 @@ namespace weir::tool {
 namespace {
 
 constexpr int column = 12;          // column of the fields of a backend
-constexpr int device_column = 28;   // column of the fields of a device
+constexpr int device_column = 40;   // column of the fields of a device
 constexpr int feature_column = 14;  // column of a feature's name
 constexpr int reason_column = 46;   // column of the reason for a missing feature
 
@@ -154,49 +154,20 @@ class Writer {
   }
 
   void properties(const Json& device) {
-    const Json& p = device["properties"];
-    const auto number = [&](const char* key) { return p[key].get<std::uint64_t>(); };
-    const auto show = [&](const char* label, const std::string& text) { optional(4, label, device_column, text); };
-    const auto count = [&](const char* label, const char* key) {
-      show(label, number(key) ? std::to_string(number(key)) : "");
+    const auto show = [&](std::string label, const std::string& text) {
+      std::replace(label.begin(), label.end(), '_', ' ');
+      optional(4, label, device_column, text);
     };
-    const auto bytes = [&](const char* label, const char* key) {
-      show(label, number(key) ? format_bytes(number(key)) : "");
-    };
-    const auto megahertz = [&](const char* label, const char* key) {
-      show(label, number(key) ? fmt::format("{} MHz", number(key) / 1000) : "");
-    };
-    const auto shape = [&](const char* label, const char* key) {
-      show(label, fmt::format("{} x {} x {}", p[key][0].get<std::uint32_t>(), p[key][1].get<std::uint32_t>(),
-                              p[key][2].get<std::uint32_t>()));
-    };
-
-    show("architecture", text_of(p, "architecture"));
-    if (number("compute_capability_major") != 0) {
-      show("compute capability",
-           fmt::format("{}.{}", number("compute_capability_major"), number("compute_capability_minor")));
+    for (const auto& [name, value] : device["properties"].items()) {
+      if (name == "name" || name == "total_memory" || value == 0) continue;
+      const bool is_size = name.starts_with("shared_memory") || name == "l2_cache_size";
+      show(name, value.is_string()    ? value.get<std::string>()
+                 : value.is_boolean() ? (value.get<bool>() ? "yes" : "no")
+                 : value.is_array()   ? fmt::format("{}", fmt::join(value.get<std::vector<std::uint32_t>>(), " x "))
+                 : is_size            ? format_bytes(value.get<std::uint64_t>())
+                                      : value.dump());
     }
-    show("uuid", text_of(p, "uuid"));
-    show("pci bus", text_of(p, "pci_bus_id"));
     show("memory", memory_of(device));
-    count("multiprocessors", "multiprocessor_count");
-    count("warp size", "warp_size");
-    count("threads per block", "max_threads_per_block");
-    count("threads per processor", "max_threads_per_multiprocessor");
-    shape("largest block", "max_block");
-    shape("largest grid", "max_grid");
-    bytes("shared memory, block", "shared_memory_per_block");
-    bytes("  opt-in", "shared_memory_per_block_optin");
-    bytes("  processor", "shared_memory_per_multiprocessor");
-    count("registers per block", "registers_per_block");
-    bytes("L2 cache", "l2_cache_size");
-    megahertz("clock", "clock_rate_khz");
-    megahertz("memory clock", "memory_clock_rate_khz");
-    show("memory bus", number("memory_bus_width_bits") ? fmt::format("{} bits", number("memory_bus_width_bits")) : "");
-    count("copy engines", "async_engine_count");
-    show("integrated", p["integrated"].get<bool>() ? "yes" : "no");
-    show("ECC", p["ecc_enabled"].get<bool>() ? "yes" : "no");
-    show("unified addressing", p["unified_addressing"].get<bool>() ? "yes" : "no");
     const Json& range = device["priority_range"];
     show("stream priorities", range.contains("error") ? text_of(range, "error")
                                                       : fmt::format("{} (least urgent) to {}", range["least"].get<int>(),
