@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "documents.hpp"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
@@ -14,22 +13,11 @@
 #include <string_view>
 #include <utility>
 
+#include "commands.hpp"
 #include "weir/version.hpp"
 
 namespace weir::tool {
 namespace {
-
-std::string text_in(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void write_document(const std::string& file, const std::string& text) {
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
-}
 
 bool has_value(const CLI::Option& option) { return option.get_expected_max() != 0; }
 
@@ -106,14 +94,26 @@ Runs a program, and reports the waits that it lacks.
 
 }  // namespace
 
+std::string text_in(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_text(const std::string& file, std::string_view text) {
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (!out) throw std::runtime_error(fmt::format("{} cannot be written: {}", file, std::strerror(errno)));
+}
+
 void write_documents(const CLI::App& app, const std::string& folder, const std::string& environment) {
-  write_document(folder + "/weir.1", manual(app, text_in(environment)));
+  write_text(folder + "/weir.1", manual(app, text_in(environment)));
   for (const std::string name : {"weir-conformance", "weir-kernels"}) {
     const std::string help = text_in(folder + "/" + name + ".help");
     if (help.empty()) continue;
-    write_document(folder + "/" + name + ".1",
-                   title(name, help.substr(0, help.find('\n'))) +
-                       fmt::format(".SH DESCRIPTION\n.nf\n{}.fi\n.SH SEE ALSO\n.BR weir (1)\n", roff(help)));
+    write_text(folder + "/" + name + ".1",
+               title(name, help.substr(0, help.find('\n'))) +
+                   fmt::format(".SH DESCRIPTION\n.nf\n{}.fi\n.SH SEE ALSO\n.BR weir (1)\n", roff(help)));
   }
 }
 

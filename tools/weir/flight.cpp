@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "flight.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "commands.hpp"
 #include "core/base/error_text.hpp"
 #include "report.hpp"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +12,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "commands.hpp"
 #include "core/saved/kernel_bundle_format.hpp"
 #include "layout.hpp"
 #include "weir/error.hpp"

@@ -9,31 +9,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cache.hpp"
+#include "commands.hpp"
 #include "commit.hpp"
 #include "doctor.hpp"
-#include "documents.hpp"
-#include "flight.hpp"
-#include "kernels.hpp"
 #include "layout.hpp"
-#include "mistake.hpp"
-#include "new_program.hpp"
-#include "race.hpp"
-#include "replay.hpp"
 #include "report.hpp"
-#include "run.hpp"
-#include "shake.hpp"
-#include "stuck.hpp"
 #include "text.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -99,10 +87,8 @@ int doctor() {
 }
 
 int cache(bool clears) {
-  using namespace weir::tool;
-  const Cache all = look_at_cache();
   std::vector<std::string> failures;
-  const std::string text = clears ? clear_cache(all, failures) : format_sizes(all);
+  const std::string text = weir::tool::list_cache(clears, failures);
   for (const std::string& failure : failures) std::fprintf(stderr, "weir cache: cannot remove %s\n", failure.c_str());
   if (const int failed = print(text); failed != success) return failed;
   return failures.empty() ? success : not_usable;
@@ -133,134 +119,120 @@ int main(int argc, char** argv) {
 
   const CLI::Validator not_empty(
       [](std::string& text) { return std::string(text.empty() ? "it is empty; omit the option for the default" : ""); }, "");
+  const char* const inspection = "Inspect this machine";
+  const char* const tool_run = "Run a program with a tool";
+  const auto add = [&](const char* group, const char* name, const char* text, const char* footer) {
+    CLI::App* const command = app.add_subcommand(name, text);
+    command->group(group);
+    command->footer(footer);
+    return command;
+  };
+  // Adds an option with a text as its value.
+  const auto add_text = [&](CLI::App* command, const char* name, auto& value, const char* type, const char* text) {
+    return command->add_option(name, value, text)->type_name(type)->check(not_empty);
+  };
+
   InfoOptions options;
   CLI::App* const info_command =
-      app.add_subcommand("info", "Show whether each backend is usable or why not, its devices, and their absent features");
-  info_command->add_option("--backend", options.backends, "Only this backend; may be repeated")
-      ->type_name("NAME")
-      ->check(not_empty)
+      add(inspection, "info", "Show whether each backend is usable or why not, its devices, and their absent features",
+          exit_codes);
+  add_text(info_command, "--backend", options.backends, "NAME", "Only this backend; may be repeated")
       ->allow_extra_args(false);
   info_command->add_flag("--json", options.json, "Print everything as JSON");
   info_command->add_flag("-v,--verbose", options.verbose,
                          "Every property, every feature with the reason if it is absent, and every file that was tried");
-  info_command->footer(exit_codes);
 
-  CLI::App* const doctor_command = app.add_subcommand(
-      "doctor", "For each unusable backend, show what was searched and found, the cause, and a command to try");
-  doctor_command->footer(
+  CLI::App* const doctor_command = add(
+      inspection, "doctor", "For each unusable backend, show what was searched and found, the cause, and a command to try",
       "Exit status:\n  0  the best backend for this machine is usable\n  1  it is not usable, or a variable is wrong\n  2  "
       "the command line, or a variable that every program reads, does not parse\n  3  the output could not be written\n");
 
   CLI::App* const kernels_command =
-      app.add_subcommand("kernels", "Kernels that were compiled ahead of time: weir kernels inspect FILE");
+      add(inspection, "kernels", "Kernels that were compiled ahead of time: weir kernels inspect FILE",
+          "Exit status:\n  0  the output lists the kernels\n  1  there are no kernels, or the file is damaged or cannot be "
+          "read\n  2  the command line does not parse\n  3  the output could not be written\n");
   kernels_command->require_subcommand(1);
-  kernels_command->footer(
-      "Exit status:\n  0  the output lists the kernels\n  1  there are no kernels, or the file is damaged or cannot be "
-      "read\n  2  the command line does not parse\n  3  the output could not be written\n");
   std::string inspected;
   kernels_command->add_subcommand("inspect", "List the contents of a bundle, or of a program that contains bundles")
       ->add_option("FILE", inspected, "A program, a shared library, an archive, or a bundle")
       ->required();
 
   CLI::App* const cache_command =
-      app.add_subcommand("cache", "Compiled kernels that are stored for later processes: weir cache size");
+      add(inspection, "cache", "Compiled kernels that are stored for later processes: weir cache size",
+          "Exit status:\n  0  done\n  1  an entry cannot be removed\n  2  the command line, or WEIR_CACHE_DIR, is wrong\n  "
+          "3  the "
+          "output could not be written\n");
   cache_command->require_subcommand(1);
-  cache_command->footer(
-      "Exit status:\n"
-      "  0  done\n"
-      "  1  an entry cannot be removed\n"
-      "  2  the command line, or WEIR_CACHE_DIR, is wrong\n"
-      "  3  the output could not be written\n");
   cache_command->add_subcommand("size", "The folder, and the size of each backend's entries");
   CLI::App* const clear_command = cache_command->add_subcommand("clear", "Remove the entries; other files remain");
 
-  CLI::App* const new_command =
-      app.add_subcommand("new", "Create a folder with a program, a kernel and a CMakeLists.txt: weir new FOLDER");
   std::string new_folder;
-  new_command->add_option("FOLDER", new_folder, "A new or empty folder; its name becomes the program's name")->required();
-  new_command->footer(
+  CLI::App* const new_command = add(
+      "Begin a program", "new", "Create a folder with a program, a kernel and a CMakeLists.txt: weir new FOLDER",
       "Exit status:\n  0  done; the output shows how to build and run the program\n  1  the folder is not empty or cannot "
       "be created\n  2  the command line does not parse\n  3  the output could not be written\n");
+  new_command->add_option("FOLDER", new_folder, "A new or empty folder; its name becomes the program's name")->required();
 
   weir::tool::RunOptions run_options;
   CLI::App* const run_command =
-      app.add_subcommand("run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  run_command->add_option("--backend", run_options.backend, "WEIR_BACKEND: a name, or names in order of preference")
-      ->type_name("NAMES")
-      ->check(not_empty);
-  run_command
-      ->add_option("--tools", run_options.tools, "WEIR_TOOLS: tools that observe the program, such as race and timeline")
-      ->type_name("NAMES")
-      ->check(not_empty);
+      add(tool_run, "run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…",
+          "Exit status: the program's; 3 if the program succeeded with the tool race but did not use Weir; 2 if the "
+          "command\nline does not parse, 126 if the program cannot be run, 127 if it does not exist\n");
+  add_text(run_command, "--tools", run_options.tools, "NAMES",
+           "WEIR_TOOLS: tools that observe the program, such as race and timeline");
   run_command
       ->add_option("--stuck", run_options.stuck,
                    "WEIR_STUCK: report calls that take longer than TIME (default: 30s), and allow `weir stuck`")
       ->type_name("TIME")
       ->expected(0, 1);
-  run_command->footer(
-      "Exit status: the program's; 3 if the program succeeded with the tool race but did not use Weir; 2 if the "
-      "command\nline does not parse, 126 if the program cannot be run, 127 if it does not exist\n");
 
-  weir::tool::RunOptions timeline_options;
-  timeline_options.tools = "timeline";
-  CLI::App* const timeline_command = app.add_subcommand(
-      "timeline", "Run a program, and write a trace of its streams: weir timeline [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  timeline_command->add_option("--backend", timeline_options.backend, "WEIR_BACKEND: the program's backend")
-      ->type_name("NAMES")
-      ->check(not_empty);
-  timeline_command
-      ->add_option("-o,--output", timeline_options.timeline, "WEIR_TIMELINE: the trace for Perfetto (default: weir.pftrace)")
-      ->type_name("FILE")
-      ->check(not_empty);
-  timeline_command->footer(
-      "Prints how busy the streams were, how much they overlapped, and the longest waits, on standard error.\n\nExit "
-      "status: as weir run, and 128 + N if signal N ended the program; 3 if the program succeeded but there is no "
-      "trace,\nor if the trace cannot be written (then the program is not run)\n");
+  CLI::App* const timeline_command =
+      add(tool_run, "timeline",
+          "Run a program, and write a trace of its streams: weir timeline [OPTIONS] -- PROGRAM [ARGUMENT]…",
+          "Prints how busy the streams were, how much they overlapped, and the longest waits, on standard error.\n\nExit "
+          "status: as weir run, and 128 + N if signal N ended the program; 3 if the program succeeded but there is no "
+          "trace,\nor if the trace cannot be written (then the program is not run)\n");
+  add_text(timeline_command, "-o,--output", run_options.timeline, "FILE",
+           "WEIR_TIMELINE: the trace for Perfetto (default: weir.pftrace)");
 
-  weir::tool::RunOptions record_options;
-  record_options.tools = "record";
-  CLI::App* const record_command = app.add_subcommand(
-      "record", "Run a program, and record its operations for weir replay: weir record [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  record_command->add_option("--backend", record_options.backend, "WEIR_BACKEND: the program's backend")
-      ->type_name("NAMES")
-      ->check(not_empty);
-  record_command->add_option("-o,--output", record_options.recording, "WEIR_RECORD_FILE (default: weir.recording)")
-      ->type_name("FILE")
-      ->check(not_empty);
+  CLI::App* const record_command =
+      add(tool_run, "record",
+          "Run a program, and record its operations for weir replay: weir record [OPTIONS] -- PROGRAM [ARGUMENT]…",
+          "The file contains the program's kernels and data: docs/record.md.\n\nExit status: as weir timeline\n");
+  add_text(record_command, "-o,--output", run_options.recording, "FILE", "WEIR_RECORD_FILE (default: weir.recording)");
   record_command
-      ->add_option("--limit", record_options.record_limit,
+      ->add_option("--limit", run_options.record_limit,
                    "WEIR_RECORD_LIMIT: the maximum size of the file, such as 100MB (default: 1 GiB)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::PositiveNumber);
-  record_command->footer(
-      "The file contains the program's kernels and data: docs/record.md.\n\nExit status: as weir timeline\n");
+  for (CLI::App* const command : {run_command, timeline_command, record_command})
+    add_text(command, "--backend", run_options.backend, "NAMES", "WEIR_BACKEND: a name, or names in order of preference");
 
-  CLI::App* const replay_command = app.add_subcommand(
-      "replay", "Run a recording on the default backend, and compare the results: weir replay [OPTIONS] FILE");
   std::string replayed, replay_backend;
-  replay_command->add_option("--backend", replay_backend, "The backend to use instead of WEIR_BACKEND")
-      ->type_name("NAME")
-      ->check(not_empty);
-  replay_command->add_option("FILE", replayed, "A file of weir record")->required();
-  replay_command->footer(
+  CLI::App* const replay_command = add(
+      "Replay a recording", "replay",
+      "Run a recording on the default backend, and compare the results: weir replay [OPTIONS] FILE",
       "Exit status:\n  0  all results are equal to the recording\n  1  a result differs, or an operation failed\n  2  the "
       "file is damaged or cannot be used on this backend, or the command line does not parse\n  3  all results are equal, "
       "but the recording is incomplete: the program did not end, or the file is truncated\n");
+  add_text(replay_command, "--backend", replay_backend, "NAME", "The backend to use instead of WEIR_BACKEND");
+  replay_command->add_option("FILE", replayed, "A file of weir record")->required();
 
   weir::tool::ShakeOptions shake_options;
   const auto positive = [](const std::string& text) {
     const bool is_positive = text.find_first_not_of('0') != std::string::npos && text[0] != '-';
     return std::string(is_positive ? "" : "'" + text + "' is not a whole number of at least 1");
   };
-  CLI::App* const shake_command = app.add_subcommand(
-      "shake", "Run a program repeatedly in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…");
+  CLI::App* const shake_command = add(
+      tool_run, "shake",
+      "Run a program repeatedly in unusual orders of its streams: weir shake [OPTIONS] -- PROGRAM [ARGUMENT]…",
+      "Exit status: 0 if the program's was 0 each time, otherwise 1; 2 if the command line does not parse or the backend "
+      "is\nnot usable; 126 if the program cannot be run, 127 if it does not exist\n");
   shake_command->add_option("--seeds", shake_options.seeds, "The number of runs (default: 20)")
       ->type_name("N")
       ->check(positive);
-  shake_command->add_option("--backend", shake_options.backend, "The program's backend (default: host)")
-      ->type_name("NAME")
-      ->check(not_empty);
+  add_text(shake_command, "--backend", shake_options.backend, "NAME", "The program's backend (default: host)");
   shake_command->add_option("--first", shake_options.first, "The first seed, a value of WEIR_SCHEDULE (default: 1)")
       ->type_name("N")
       ->check(positive);
@@ -274,84 +246,57 @@ int main(int argc, char** argv) {
                    "A run that takes longer is killed and counts as failed (default: 60; 0: no limit)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 1000000));
-  shake_command->footer(
-      "Exit status: 0 if the program's was 0 each time, otherwise 1; 2 if the command line does not parse or the backend "
-      "is\nnot usable; 126 if the program cannot be run, 127 if it does not exist\n");
 
   weir::tool::RaceOptions race_options;
-  CLI::App* const race_command = app.add_subcommand(
-      "race", "Run a program with the tool race, which finds missing waits: weir race [OPTIONS] -- PROGRAM [ARGUMENT]…");
-  race_command->add_flag(
-      "--witness", race_options.witness,
-      "Then run it on the host backend in both orders of each two operations, and report the differences");
-  CLI::Option* const race_schedule =
-      race_command->add_option("--schedule", race_options.schedule, "The value of WEIR_SCHEDULE for all runs (default: 1)")
-          ->type_name("SEED|pct:SEED")
-          ->check(not_empty);
-  CLI::Option* const race_output =
-      race_command->add_option("--output-file", race_options.outputs, "A file that the program writes, to compare as well")
-          ->type_name("FILE")
-          ->check(not_empty)
-          ->expected(1)
-          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  CLI::Option* const race_timeout =
-      race_command
-          ->add_option(
-              "--timeout", race_options.timeout,
-              "A run that takes longer is killed as a deadlock (default: 10 times as long as the first run, plus 10)")
-          ->type_name("SECONDS")
-          ->check(CLI::Range(1, 1000000));
-  CLI::Option* const race_json = race_command->add_option("--json", race_options.json, "A file for the verdicts, as JSON")
-                                     ->type_name("FILE")
-                                     ->check(not_empty);
-  for (CLI::Option* const option : {race_schedule, race_output, race_timeout, race_json}) option->needs("--witness");
-  race_command->footer(
+  CLI::App* const race_command = add(
+      tool_run, "race",
+      "Run a program with the tool race, which finds missing waits: weir race [OPTIONS] -- PROGRAM [ARGUMENT]…",
       "Exit status: without --witness the program's, or 66 if there was a race; with --witness 0 if there was no race, 1 "
       "if\na race changed the results, 3 if there were races but none changed them. 3 if the program succeeded but did not "
       "use\nWeir; 2 if the command line does not parse, 126 if the program cannot be run, 127 if it does not exist\n");
+  race_command->add_flag(
+      "--witness", race_options.witness,
+      "Then run it on the host backend in both orders of each two operations, and report the differences");
+  add_text(race_command, "--schedule", race_options.schedule, "SEED|pct:SEED",
+           "The value of WEIR_SCHEDULE for all runs (default: 1)")
+      ->needs("--witness");
+  add_text(race_command, "--output-file", race_options.outputs, "FILE", "A file that the program writes, to compare as well")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->needs("--witness");
+  race_command
+      ->add_option("--timeout", race_options.timeout,
+                   "A run that takes longer is killed as a deadlock (default: 10 times as long as the first run, plus 10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 1000000))
+      ->needs("--witness");
+  add_text(race_command, "--json", race_options.json, "FILE", "A file for the verdicts, as JSON")->needs("--witness");
 
-  CLI::App* const stuck_command = app.add_subcommand(
-      "stuck", "Show what a hanging process waits for, if it was started with WEIR_STUCK: weir stuck PID");
   int stuck_process = 0;
+  CLI::App* const stuck_command =
+      add(tool_run, "stuck", "Show what a hanging process waits for, if it was started with WEIR_STUCK: weir stuck PID",
+          "Exit status: 0 after the report; 1 if there is no such process, or it was not started with WEIR_STUCK; 2 if "
+          "the\ncommand line does not parse\n");
   stuck_command->add_option("PID", stuck_process, "The process's id")->required()->check([](const std::string& text) {
     const bool is_number = text.find_first_not_of("0123456789") == std::string::npos && text.size() < 10 && text != "0";
     return std::string(is_number ? "" : "'" + text + "' is not a process id");
   });
-  stuck_command->footer(
-      "Exit status: 0 after the report; 1 if there is no such process, or it was not started with WEIR_STUCK; 2 if "
-      "the\ncommand line does not parse\n");
 
-  CLI::App* const flight_command = app.add_subcommand(
-      "flight", "Compare what the ranks of failed communicators left (WEIR_FLIGHT_RECORD): weir flight FILE…");
   std::vector<std::string> flight_files;
+  CLI::App* const flight_command =
+      add("Find the rank that did not come", "flight",
+          "Compare what the ranks of failed communicators left (WEIR_FLIGHT_RECORD): weir flight FILE…",
+          "Exit status:\n  0  all ranks left a record and called the same operations\n  1  a rank left none, is behind, or "
+          "called another operation\n  2  a file is not a record, or the command line does not parse\n  3  the output could "
+          "not be written\n");
   flight_command->add_option("FILE", flight_files, "The record of one rank")->required();
-  flight_command->footer(
-      "Exit status:\n  0  all ranks left a record and called the same operations\n  1  a rank left none, is behind, or "
-      "called "
-      "another operation\n  2  a file is not a record, or the command line does not parse\n  3  the output could not be "
-      "written\n");
 
-  const auto put = [](const char* group, std::initializer_list<CLI::App*> commands) {
-    for (CLI::App* const command : commands) command->group(group);
-  };
-  put("Inspect this machine", {info_command, doctor_command, kernels_command, cache_command});
-  put("Begin a program", {new_command});
-  put("Run a program with a tool",
-      {run_command, race_command, timeline_command, shake_command, record_command, stuck_command});
-  put("Find the rank that did not come", {flight_command});
-  put("Replay a recording", {replay_command});
   // Arguments after -- belong to the program to run. Unknown arguments before -- are refused below.
-  run_command->allow_extras();
-  timeline_command->allow_extras();
-  record_command->allow_extras();
-  shake_command->allow_extras();
-  race_command->allow_extras();
+  for (CLI::App* const command : {run_command, timeline_command, record_command, shake_command, race_command})
+    command->allow_extras();
   const auto end = std::find_if(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--"; });
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
-  timeline_options.command = run_options.command;
-  record_options.command = run_options.command;
-  shake_options.command = run_options.command;
-  race_options.command = run_options.command;
+  shake_options.command = race_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
   // For the completions of shells, and for the build. These are no commands for users.
   if (argc > 1 && std::string_view(argv[1]) == "offer") return print(weir::tool::offers(app, {argv + 2, argv + argc}));
@@ -399,8 +344,10 @@ int main(int argc, char** argv) {
   }
   try {
     if (*run_command) return weir::tool::run_program(run_options);
-    if (*timeline_command) return weir::tool::trace_program(timeline_options);
-    if (*record_command) return weir::tool::trace_program(record_options);
+    if (*timeline_command || *record_command) {
+      run_options.tools = *timeline_command ? "timeline" : "record";
+      return weir::tool::trace_program(run_options);
+    }
     if (*replay_command) {
       if (!replay_backend.empty()) ::setenv("WEIR_BACKEND", replay_backend.c_str(), 1);
       return weir::tool::replay_recording(replayed);

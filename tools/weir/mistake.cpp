@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mistake.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
+#include "commands.hpp"
 #include "core/base/near_match.hpp"
 
 namespace weir::tool {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "new_program.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "commands.hpp"
 #include "weir/version.hpp"
 
 namespace weir::tool {
@@ -78,13 +77,6 @@ void check_name(const std::string& name) {
   }
 }
 
-void write(const fs::path& file, std::string_view text) {
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("{} cannot be written: {}", file.string(), std::strerror(errno)));
-}
-
 /// Returns the CMake option that makes find_package find this Weir; empty if no option is needed.
 std::string prefix() {
   std::error_code none;
@@ -120,11 +112,11 @@ std::string make_program(const std::string& folder) {
   }
   fs::create_directories(path, error);
   if (error) throw std::runtime_error(fmt::format("{} cannot be created: {}", path.string(), error.message()));
-  write(path / "main.cpp", main_text);
-  write(path / "square.cu", kernel_text);
+  write_text(path / "main.cpp", main_text);
+  write_text(path / "square.cu", kernel_text);
   const std::string_view version = weir::version();
   const std::string text = fmt::format(cmake_text, name, version.substr(0, version.rfind('.')));
-  write(path / "CMakeLists.txt", text);
+  write_text(path / "CMakeLists.txt", text);
   return fmt::format(
       "{0}: main.cpp, square.cu, CMakeLists.txt\n"
       "  cmake -S {0} -B {0}/build{1}{3}\n"

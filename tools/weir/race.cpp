@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "race.hpp"
-
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -19,19 +17,14 @@
 #include <utility>
 
 #include "../progress_line.hpp"
+#include "commands.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "report.hpp"
-#include "run.hpp"
 #include "runs.hpp"
 #include "weir/plugin/waits.hpp"
 
 namespace weir::tool {
 namespace {
-
-std::string content_of(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 /// One of the two operations of a race.
 struct RaceSide {
@@ -241,8 +234,8 @@ class Witness {
     Outcome outcome;
     outcome.hung = run.hung;
     outcome.status = run.status;
-    outcome.output = content_of(output);
-    for (const std::string& file : options_.outputs) outcome.files.push_back(content_of(file));
+    outcome.output = text_in(output);
+    for (const std::string& file : options_.outputs) outcome.files.push_back(text_in(file));
     read_notes(notes, early, late, outcome);
     return outcome;
   }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "commands.hpp"
 #include "core/base/error_text.hpp"
 #include "core/base/private_file.hpp"
 #include "core/saved/saved_work.hpp"

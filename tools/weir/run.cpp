@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run.hpp"
-
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -17,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "commands.hpp"
 #include "runs.hpp"
 
 namespace weir::tool {

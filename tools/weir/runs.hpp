@@ -9,9 +9,9 @@
 namespace weir::tool {
 
 struct Run {
-  int error = 0;      ///< the error number if the run could not be started, or 0
-  bool hung = false;  ///< the run took too long, so it was killed with its children
-  int status = 0;     ///< the status from `waitpid`
+  int error = 0;           ///< the error number if the run could not be started, or 0
+  bool hung = false;       ///< the run took too long, so it was killed with its children
+  int status = 0;          ///< the status from `waitpid`
   bool used_weir = false;  ///< for a run with the tool `race`: whether the program loaded the tool
 };
 

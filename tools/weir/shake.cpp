@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shake.hpp"
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include "../progress_line.hpp"
+#include "commands.hpp"
 #include "runs.hpp"
 #include "weir/error.hpp"
 #include "weir/registry.hpp"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stuck.hpp"
-
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,6 +12,7 @@
 #include <cstring>
 #include <string>
 
+#include "commands.hpp"
 #include "core/base/error_text.hpp"
 
 namespace weir::tool {
