@@ -214,7 +214,7 @@ TEST_CASE("tool: machine code and PTX for NVIDIA, without a GPU") {
   CHECK(project.make_image("cuda sm_12").complains("cannot compile for sm_12, but for "));
   CHECK(project.make_image("cuda 90").complains("'90' is not an architecture of NVIDIA"));
   project.files.write("n.cuh", "#define N 7\nint broken = ;\n");
-  CHECK(project.make_image("cuda sm_90").complains(project.header.string() + ":2:14: error: "));
+  CHECK(project.make_image("cuda sm_90").complains(project.header.string() + ":2: error: "));
   const auto told = [](const Outcome& outcome, const std::string& text) {
     CAPTURE(outcome.errors);
     CHECK(outcome.complains(text));

@@ -113,36 +113,14 @@ std::optional<MessagePosition> position_of(std::string_view text) {
   return std::nullopt;
 }
 
-// Returns the column of a message, or 0 if it is unclear. `shown`: the source line as the compiler prints it, after added
-// blanks. `mark`: the next line, which contains only blanks and one caret. `line`: the line in `file`.
-std::size_t column(std::string_view shown, std::string_view mark, std::string_view file, std::string_view line) {
-  const std::size_t caret = mark.find_first_not_of(' ');
-  const std::size_t shown_begin = shown.find_first_not_of(" \t");
-  if (caret == mark.npos || mark.substr(caret) != "^" || shown_begin == shown.npos || caret < shown_begin) return 0;
-  for (std::size_t number = std::stoul(std::string(line)); number > 1; --number) {
-    const std::size_t end = file.find('\n');
-    if (end == file.npos) return 0;
-    file.remove_prefix(end + 1);
-  }
-  const std::string_view text = file.substr(0, file.find('\n'));
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos || text.substr(begin) != shown.substr(shown_begin)) return 0;
-  return begin + caret - shown_begin + 1;
-}
-
 }  // namespace
 
 std::string usual_form(std::string_view log, const fs::path& source, std::span<const Header> headers) {
-  std::vector<std::string_view> lines;
+  std::string all;
   for (std::string_view rest = log; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    lines.push_back(rest.substr(0, end));
+    std::string_view before, line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  const std::string source_text = read_file(source);
-  std::string all;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::string_view before, line = lines[i];
     for (const std::string_view words : {"In file included from ", "                 from "}) {
       if (line.starts_with(words)) before = words;
     }
@@ -162,18 +140,12 @@ std::string usual_form(std::string_view log, const fs::path& source, std::span<c
     }
     const auto header =
         std::find_if(headers.begin(), headers.end(), [&](const Header& h) { return h.name == name || h.path == name; });
-    std::size_t at = 0;
-    if (place->parentheses && i + 2 < lines.size()) {
-      const std::string_view text = header != headers.end() ? std::string_view(header->text) : std::string_view(source_text);
-      at = column(lines[i + 1], lines[i + 2], text, place->line);
-    }
     const bool goes_on = line.ends_with(',') && place->rest.empty();
     all += fmt::format("{}{}:{}{}", before,
                        header != headers.end()   ? header->path.string()
                        : name == "CompileSource" ? source.string()
                                                  : std::string(place->file),
                        place->line, goes_on ? "," : ":");
-    if (at != 0) all += fmt::format("{}:", at);
     all += place->parentheses ? " " : "";
     all.append(place->rest).append("\n");
   }

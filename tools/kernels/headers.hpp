@@ -32,9 +32,8 @@ std::vector<Include> includes_of(std::string_view text);
 
 std::string read_file(const std::filesystem::path& path);
 
-/// Converts a compiler's output to the form that editors and build tools parse, `FILE:LINE:COLUMN: error: …`, and replaces
-/// header names by the files' paths. NVRTC prints FILE(LINE) and marks the column in a separate line; lines of other
-/// compilers are kept.
+/// Converts a compiler's output to the form that editors and build tools parse, `FILE:LINE: error: …`, and replaces header
+/// names by the files' paths. NVRTC prints FILE(LINE); lines of other compilers are kept.
 std::string usual_form(std::string_view log, const std::filesystem::path& source, std::span<const Header> headers);
 
 }  // namespace weir::kernel_tool
