@@ -32,7 +32,7 @@ constexpr std::size_t most_omissions = 20;
 // span.
 constexpr std::size_t largest_element = 256;
 
-std::string what_of(const Operation& operation) { return model::what_of(operation); }
+using model::what_of;
 
 /// The kind of an operation in the file: one for all kinds that a replay repeats in the same way.
 OperationKind recorded_kind(OperationKind kind) {

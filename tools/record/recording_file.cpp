@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/base/file_descriptor.hpp"
 #include "tools/model/own_file.hpp"
 #include "weir/error.hpp"
 
@@ -21,8 +20,8 @@ constexpr std::size_t segment_bytes = std::size_t{1} << 20U;
 }  // namespace
 
 RecordingFile::RecordingFile(std::string name, std::uint64_t limit) : name_(std::move(name)), limit_(limit) {
-  file_ = model::open_own("weir record", name_);
-  if (file_ < 0 || ::fchmod(file_, 0600) != 0) {
+  file_ = detail::FileDescriptor(model::open_own("weir record", name_));
+  if (!file_ || ::fchmod(file_.number(), 0600) != 0) {
     throw Error(Errc::invalid_environment, "creating the recording '" + name_ + "'", "",
                 std::generic_category().message(errno) + "; set WEIR_RECORD_FILE to a file in a writable folder");
   }
@@ -60,9 +59,7 @@ void RecordingFile::force(std::string_view kind, std::string_view name) {
 void RecordingFile::write() {
   const std::vector<std::byte> bytes = segment_.with_header(magic, version, segment_check(segments_++, segment_.records()));
   segment_ = {};
-  detail::FileDescriptor file(file_);
-  const bool done = file.write(bytes.data(), bytes.size());
-  (void)file.release();
+  const bool done = file_.write(bytes.data(), bytes.size());
   if (done) written_ += bytes.size();
   if (done || is_lost_) return;
   full_ = is_lost_ = true;
@@ -72,7 +69,7 @@ void RecordingFile::write() {
 void RecordingFile::end() {
   if (!is_lost_) force(record::end, "");
   ended_ = true;
-  model::release(file_);
+  model::release(file_.number());
 }
 
 }  // namespace weir::recording

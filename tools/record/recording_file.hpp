@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/file_descriptor.hpp"
 #include "core/saved/graph_file_format.hpp"
 #include "tools/record/format.hpp"
 
@@ -44,7 +45,7 @@ class RecordingFile {
 
   std::string name_;
   std::uint64_t limit_, written_ = 0, segments_ = 0;
-  int file_ = -1;
+  detail::FileDescriptor file_;
   bool full_ = false, ended_ = false, is_lost_ = false;
   std::string flaw_;  // why the file is full
   detail::BundleWriter segment_;

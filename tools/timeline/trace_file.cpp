@@ -25,8 +25,8 @@ struct Point {
 }  // namespace
 
 TraceFile::TraceFile(std::string name) : name_(std::move(name)) {
-  file_ = model::open_own("weir timeline", name_);
-  if (file_ < 0) {
+  file_ = detail::FileDescriptor(model::open_own("weir timeline", name_));
+  if (!file_) {
     give_up(errno);
     return;
   }
@@ -36,8 +36,7 @@ TraceFile::TraceFile(std::string name) : name_(std::move(name)) {
 void TraceFile::give_up(int error) noexcept {
   std::fprintf(stderr, "weir timeline: the file '%s' could not be written: %s\n", name_.c_str(),
                std::generic_category().message(error).c_str());
-  if (file_ >= 0) ::close(file_);
-  file_ = -1;
+  file_.close();
   buffer_.clear();
 }
 
@@ -116,15 +115,7 @@ void TraceFile::append(Message packet, std::uint64_t track) {
 }
 
 void TraceFile::flush() {
-  for (std::size_t done = 0; is_good() && done < buffer_.size();) {
-    const ssize_t count = ::write(file_, buffer_.data() + done, buffer_.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      give_up(count < 0 ? errno : EIO);
-      return;
-    }
-    done += static_cast<std::size_t>(count);
-  }
+  if (is_good() && !file_.write(buffer_.data(), buffer_.size())) return give_up(errno);
   buffer_.clear();
   flushed_ = std::chrono::steady_clock::now();
 }
@@ -135,6 +126,6 @@ void TraceFile::flush_if_due() {
 
 bool TraceFile::is_due() const noexcept { return std::chrono::steady_clock::now() - flushed_ >= old; }
 
-void TraceFile::unlock() noexcept { model::release(file_); }
+void TraceFile::unlock() noexcept { model::release(file_.number()); }
 
 }  // namespace weir::timeline

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/file_descriptor.hpp"
 #include "tools/timeline/trace.hpp"
 
 /// Writes a trace to a file.
@@ -61,7 +62,7 @@ class TraceFile {
 
   const std::string& name() const noexcept { return name_; }
   /// Whether everything could be written so far.
-  bool is_good() const noexcept { return file_ >= 0; }
+  bool is_good() const noexcept { return static_cast<bool>(file_); }
 
  private:
   static Message begin_event(const Slice& slice);
@@ -71,7 +72,7 @@ class TraceFile {
   void give_up(int error) noexcept;
 
   std::string name_;
-  int file_ = -1;
+  detail::FileDescriptor file_;
   std::string buffer_;
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
 };

@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <iterator>
@@ -20,12 +21,11 @@
 
 #include "tools/model/graphs.hpp"
 #include "tools/model/memory_map.hpp"
+#include "tools/model/options.hpp"
 #include "tools/model/process_memory.hpp"
 #include "tools/model/step.hpp"
 #include "tools/record/format.hpp"
 #include "tools/validate/block.hpp"
-#include "tools/validate/options.hpp"
-#include "tools/validate/structs.hpp"
 #include "weir/access.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
@@ -49,6 +49,28 @@ using model::StepPtr;
 constexpr std::size_t most_freed = 4096;
 // Limit on bytes of a pageable source that are compared.
 constexpr std::size_t most_looked_at = std::size_t{1} << 20U;
+
+struct Options {
+  bool throws = false;     ///< reject wrong operations: the caller gets `invalid_argument`
+  bool goes_on = false;    ///< run every wrong operation, even if it corrupts memory
+  bool unwritten = false;  ///< report reads of memory that nothing has written
+  bool leaks = false;      ///< report memory that is never freed
+  int status = 66;         ///< the program's exit status after a mistake; 0: unchanged
+};
+
+Options read_options() {
+  Options options;
+  const std::pair<std::string_view, bool*> words[] = {
+      {"throw", &options.throws}, {"go_on", &options.goes_on}, {"unwritten", &options.unwritten}, {"leaks", &options.leaks}};
+  model::read_options("WEIR_VALIDATE", "is not throw, go_on, unwritten, leaks or status=NUMBER (0 to 255)",
+                      [&](std::string_view key, std::string_view value) {
+                        if (key == "status") return model::read_status(value, options.status);
+                        const auto word = std::find_if(std::begin(words), std::end(words),
+                                                       [&](const auto& each) { return each.first == key; });
+                        return word != std::end(words) && value.empty() && (*word->second = true);
+                      });
+  return options;
+}
 
 std::string object_of(const Operation& operation) {
   if (operation.stream == nullptr) return operation.device->describe();
@@ -406,9 +428,16 @@ class Validator final : public Tool {
   /// Calls `f` for the memory whose addresses appear in structs among a kernel's arguments.
   template <class F>
   void for_each_hidden(const Operation& operation, F&& f) const {
-    for_each_word_in_structs(operation, [&](const void* address) {
-      if (blocks_.find(number_of(address)) != nullptr) f(MemoryAccess{.address = address, .bytes = 1, .is_open = true});
-    });
+    for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
+      const Parameter& parameter = operation.parameters[i];
+      if (parameter.kind != ParameterKind::unknown) continue;  // a number, or a pointer, which is one of the accesses
+      for (std::size_t at = 0; at + sizeof(void*) <= parameter.size; at += sizeof(void*)) {
+        const void* address = nullptr;
+        std::memcpy(&address, static_cast<const std::byte*>(operation.arguments[i]) + at, sizeof(address));
+        if (address != nullptr && blocks_.find(number_of(address)) != nullptr)
+          f(MemoryAccess{.address = address, .bytes = 1, .is_open = true});
+      }
+    }
   }
 
   /// Whether the operation reads all memory of its read accesses.
@@ -581,7 +610,7 @@ class Validator final : public Tool {
   model::MemoryMap<Block> blocks_;
   std::array<std::optional<model::Region>, 64> latest_copies_;  // destinations of the latest copies to pageable memory
   std::size_t copies_ = 0;
-  std::deque<Block> freed_;                                  // the newest last
+  std::deque<Block> freed_;  // the newest last
   std::vector<UndecidedRead> undecided_;
   bool has_waits_ = false;                                   // a stream has waited for a value
   std::set<std::pair<const Device*, const Device*>> peers_;  // (device, peer whose memory it may address)
