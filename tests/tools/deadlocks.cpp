@@ -33,13 +33,28 @@ struct Scene {
   std::vector<StreamPtr> streams;
 };
 
+template <auto program>
+void run_with_streams(Device& device) {
+  Scene scene(device);
+  Stream &a = scene.stream("a"), &b = scene.stream("b"), &c = scene.stream("c");
+  program(device, scene, a, b, c);
+}
+
+/// `WEIR_DEADLOCK(name, TEXTS…) { … }` defines a program with `device`, a `scene`, and three streams of it.
+#define WEIR_DEADLOCK(name, ...)                                                                        \
+  void name(Device& device, Scene& scene, Stream& a, Stream& b, Stream& c);                             \
+  const AddStuckProgram add_##name(deadlocks(), {#name, {__VA_ARGS__}, run_with_streams<name>});        \
+  void name([[maybe_unused]] Device& device, [[maybe_unused]] Scene& scene, [[maybe_unused]] Stream& a, \
+            [[maybe_unused]] Stream& b, [[maybe_unused]] Stream& c)
+
+constexpr const char* nobody = "no enqueued operation would write that value, so the host or another process must write it";
+constexpr const char* only_the_program = "Weir cannot see what that function waits for";
 constexpr const char* source = "extern \"C\" __global__ void set(unsigned* word) { *word = 1; }";
 
 // --- Values -----------------------------------------------------------------------------------------------------------
 
-void crosswise(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(crosswise, "circle: a b", "{b} would write that value: a written value, 1 operation further on",
+              "now it is 0") {
   a.wait_value(scene.word(0), 1U, WaitCondition::eq);  // AMD GPUs lack the usual condition
   a.write_value(scene.word(1), 1U);
   b.wait_value(scene.word(1), 1U, WaitCondition::eq);
@@ -47,18 +62,15 @@ void crosswise(Device& device) {
   a.synchronize();
 }
 
-void own_later_write(Device& device) {
-  Scene scene(device);
-  Stream& a = scene.stream("a");
+WEIR_DEADLOCK(own_later_write, "circle: a", "{a} would write that value: a written value, 2 operations further on") {
   a.wait_value(scene.word(0), 1U);
   weir::detail::fill_elements(a, scene.word(1), 1, 4, 1);
   a.write_value(scene.word(0), 1U);
   a.synchronize();
 }
 
-void ring_of_three(Device& device) {
-  Scene scene(device);
-  const std::array<Stream*, 3> ring = {&scene.stream("a"), &scene.stream("b"), &scene.stream("c")};
+WEIR_DEADLOCK(ring_of_three, "circle: a b c", "{c} would write that value") {
+  const std::array<Stream*, 3> ring = {&a, &b, &c};
   for (std::size_t i = 0; i < 3; ++i) {
     ring[i]->wait_value(scene.word((i + 1) % 3), 1U);  // which the next one writes
     ring[i]->write_value(scene.word(i), 1U);
@@ -66,9 +78,7 @@ void ring_of_three(Device& device) {
   device.synchronize();
 }
 
-void writer_behind_an_event(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(writer_behind_an_event, "circle: a b", "{b} would write that value", "a wait for {a}") {
   a.wait_value(scene.word(0), 1U);
   const EventPtr event = a.record();
   b.wait(*event);
@@ -76,9 +86,7 @@ void writer_behind_an_event(Device& device) {
   event->synchronize();
 }
 
-void writer_behind_a_third_stream(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b"), &c = scene.stream("c");
+WEIR_DEADLOCK(writer_behind_a_third_stream, "circle: a c b", "{c} would write that value", "a wait for {b}") {
   a.wait_value(scene.word(0), 1U);
   b.wait(a);
   c.wait(b);
@@ -86,18 +94,14 @@ void writer_behind_a_third_stream(Device& device) {
   c.synchronize();
 }
 
-void batches(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(batches, "circle: a b", "{a} would write that value: a written value; it is at") {
   a.batch_memory_operations(std::array{MemoryOperation::wait(scene.word(0), 1), MemoryOperation::write(scene.word(1), 1)});
   b.batch_memory_operations(std::array{MemoryOperation::wait(scene.word(1), 1), MemoryOperation::write(scene.word(0), 1)});
   b.synchronize();
 }
 
 /// The value was there, and is another one now.
-void passed_over(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(passed_over, "{b} is at a wait for the value at 0x", "to be 1, now it is 2", nobody) {
   a.write_value(scene.word(0), 1U);
   a.write_value(scene.word(0), 2U);
   b.wait(a);
@@ -106,18 +110,14 @@ void passed_over(Device& device) {
 }
 
 /// What would be written does not meet the condition.
-void another_bit(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(another_bit, "{a} is at a wait for the value at 0x", "to have a bit of 0x4, now it is 0", nobody) {
   a.wait_value(scene.word(0), 4U, WaitCondition::bit_and);
   b.wait(a);
   b.write_value(scene.word(0), 3U);
   b.synchronize();
 }
 
-void a_cleared_flag(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(a_cleared_flag, "{b} is at a wait for the value at 0x", "now it is 0", nobody) {
   a.write_value(scene.word(0), 1U);
   weir::detail::fill_elements(a, scene.word(0), 0, 4, 1);
   b.wait(a);
@@ -125,19 +125,16 @@ void a_cleared_flag(Device& device) {
   b.synchronize();
 }
 
-void a_kernel_would_write(Device& device) {
-  Scene scene(device);
+WEIR_DEADLOCK(a_kernel_would_write, "circle: a b",
+              "{b} would write that value: kernel 'set', which gets the address, 1 operation") {
   const ModulePtr module = device.compile(source);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
   a.wait_value(scene.word(0), 1U);
   b.wait(a);
   b.launch(module->untyped_kernel("set"), {1, 1}, scene.word(0));
   b.synchronize();
 }
 
-void a_copy_would_write(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(a_copy_would_write, "circle: a b", "{b} would write that value: a copy, 1 operation further on") {
   const auto ones = device.allocate<std::uint32_t>(8);
   a.fill(ones, 1U);
   a.wait_value(scene.word(5), 1U);
@@ -147,9 +144,7 @@ void a_copy_would_write(Device& device) {
 }
 
 /// The one that could go on is not the only one: all that would write wait.
-void two_writers(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b"), &c = scene.stream("c");
+WEIR_DEADLOCK(two_writers, "circle: a b|circle: a c", "{a} is at a wait for the value at 0x") {
   a.wait_value(scene.word(0), 1U);
   for (Stream* const writer : {&b, &c}) {
     writer->wait(a);
@@ -161,9 +156,8 @@ void two_writers(Device& device) {
 // --- Host functions ---------------------------------------------------------------------------------------------------
 
 /// Functions of one device run one at a time.
-void functions_wait_for_each_other(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(functions_wait_for_each_other, "{a} is at a host function, which runs",
+              "{b} is at a host function, which waits for its turn", only_the_program) {
   std::promise<void> told;
   a.launch_host_function([&] {
     std::atomic_ref(*scene.word(0)).store(1);  // so that it runs before the other one may
@@ -174,9 +168,8 @@ void functions_wait_for_each_other(Device& device) {
   a.synchronize();
 }
 
-void a_function_waits_for_a_stream(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(a_function_waits_for_a_stream, "{b} is at a wait for {a}", "{a} is at a host function, which runs",
+              only_the_program) {
   std::promise<void> told;
   a.launch_host_function([&] { told.get_future().wait(); });
   b.wait(a);
@@ -184,9 +177,7 @@ void a_function_waits_for_a_stream(Device& device) {
   b.synchronize();
 }
 
-void a_lock_that_the_waiter_holds(Device& device) {
-  Scene scene(device);
-  Stream& a = scene.stream("a");
+WEIR_DEADLOCK(a_lock_that_the_waiter_holds, "{a} is at a host function, which runs", only_the_program) {
   std::mutex mutex;
   const std::lock_guard held(mutex);
   a.launch_host_function([&] { const std::lock_guard lock(mutex); });
@@ -194,28 +185,23 @@ void a_lock_that_the_waiter_holds(Device& device) {
 }
 
 /// The thread that would write the value waits for the one that waits for the stream.
-void two_threads(Device& device) {
-  Scene scene(device);
-  Stream& a = scene.stream("a");
+WEIR_DEADLOCK(two_threads, "{a} is at a wait for the value at 0x", "now it is 0", nobody) {
   a.wait_value(scene.word(0), 1U);
   std::thread other([&] { a.synchronize(); });
   other.join();
   std::atomic_ref(*scene.word(0)).store(1);
 }
 
-void the_default_stream(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.known("a", device.default_stream()), &b = scene.stream("b", {.blocking = true});
-  a.wait_value(scene.word(0), 1U);
-  b.write_value(scene.word(0), 1U);
-  b.synchronize();
+WEIR_DEADLOCK(the_default_stream, "circle: a b", "{b} would write that value", "a wait for {a}") {
+  Stream &first = scene.known("a", device.default_stream()), &second = scene.stream("b", {.blocking = true});
+  first.wait_value(scene.word(0), 1U);
+  second.write_value(scene.word(0), 1U);
+  second.synchronize();
 }
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-void a_graph_waits(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(a_graph_waits, "circle: a b", "{a} is at a launch of a graph, at node 1, a wait for the value at 0x") {
   const GraphExecPtr exec = a.capture([&](Stream& s) {
                                weir::detail::fill_elements(s, scene.word(1), 1, 4, 1);
                                s.wait_value(scene.word(0), 1U);
@@ -226,9 +212,8 @@ void a_graph_waits(Device& device) {
   b.synchronize();
 }
 
-void branches_wait_for_each_other(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(branches_wait_for_each_other, "circle: a", "at a launch of a graph, at node",
+              "{a} would write that value: a written value in node") {
   const GraphExecPtr exec = a.capture([&](Stream& s) {
                                b.wait(s);
                                s.wait_value(scene.word(0), 1U);
@@ -242,9 +227,7 @@ void branches_wait_for_each_other(Device& device) {
 }
 
 /// Launches of one executable run one after the other.
-void launches_of_one_executable(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(launches_of_one_executable, "circle: a b", "{b} would write that value", "a wait for {a}") {
   const GraphExecPtr exec = a.capture([&](Stream& s) { s.wait_value(scene.word(0), 1U); })->instantiate();
   exec->launch(a);
   exec->launch(b);
@@ -252,9 +235,7 @@ void launches_of_one_executable(Device& device) {
   device.synchronize();
 }
 
-void an_event_of_a_graph(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(an_event_of_a_graph, "circle: a b", "{b} would write that value", "a launch of a graph, at node 0") {
   const EventPtr event = device.create_event();
   const GraphExecPtr exec = a.capture([&](Stream& s) {
                                s.wait_value(scene.word(0), 1U);
@@ -266,9 +247,7 @@ void an_event_of_a_graph(Device& device) {
   b.synchronize();
 }
 
-void a_graph_waits_for_an_event(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(a_graph_waits_for_an_event, "{b} is at a wait for the value at 0x", "circle: a b") {
   const EventPtr event = device.create_event();
   const GraphExecPtr exec = a.capture([&](Stream& s) {
                                s.wait_external(*event);
@@ -280,9 +259,8 @@ void a_graph_waits_for_an_event(Device& device) {
   a.synchronize();
 }
 
-void a_function_of_a_graph(Device& device) {
-  Scene scene(device);
-  Stream &a = scene.stream("a"), &b = scene.stream("b");
+WEIR_DEADLOCK(a_function_of_a_graph, "{b} is at a wait for {a}",
+              "{a} is at a launch of a graph, at node 0, a host function, which runs") {
   std::promise<void> told;
   const GraphExecPtr exec =
       a.capture([&](Stream& s) { s.launch_host_function([&] { told.get_future().wait(); }); })->instantiate();
@@ -314,7 +292,7 @@ struct Ranks : Scene {
   std::vector<Buffer<float>> data;
 };
 
-void collectives_in_two_orders(Device& device) {
+WEIR_DEADLOCK(collectives_in_two_orders, "of rank 0 waits for rank 1", "of rank 1 waits for rank 0", "all_reduce of 4 ") {
   Ranks ranks(device, 2);
   ranks.reduce(0, 0);
   ranks.reduce(1, 0);
@@ -323,7 +301,7 @@ void collectives_in_two_orders(Device& device) {
   ranks.a->synchronize();
 }
 
-void both_receive_first(Device& device) {
+WEIR_DEADLOCK(both_receive_first, "receive of 4 ", "of rank 0 waits for rank 1", "of rank 1 waits for rank 0") {
   Ranks ranks(device);
   for (const std::size_t rank : {0U, 1U}) {
     Stream& stream = rank == 0 ? *ranks.a : *ranks.b;
@@ -333,7 +311,7 @@ void both_receive_first(Device& device) {
   ranks.b->synchronize();
 }
 
-void a_rank_behind_the_other(Device& device) {
+WEIR_DEADLOCK(a_rank_behind_the_other, "of rank 0 waits for rank 1", "{b} is at a wait for {a}") {
   Ranks ranks(device);
   ranks.reduce(0, 0);
   ranks.b->wait(*ranks.a);
@@ -341,70 +319,5 @@ void a_rank_behind_the_other(Device& device) {
   ranks.b->synchronize();
 }
 
-constexpr const char* nobody = "no enqueued operation would write that value, so the host or another process must write it";
-constexpr const char* only_the_program = "Weir cannot see what that function waits for";
-
-const StuckProgram all[] = {
-    {"crosswise",
-     {"circle: a b", "{b} would write that value: a written value, 1 operation further on", "now it is 0"},
-     crosswise},
-    {"own_later_write",
-     {"circle: a", "{a} would write that value: a written value, 2 operations further on"},
-     own_later_write},
-    {"ring_of_three", {"circle: a b c", "{c} would write that value"}, ring_of_three},
-    {"writer_behind_an_event", {"circle: a b", "{b} would write that value", "a wait for {a}"}, writer_behind_an_event},
-    {"writer_behind_a_third_stream",
-     {"circle: a c b", "{c} would write that value", "a wait for {b}"},
-     writer_behind_a_third_stream},
-    {"batches", {"circle: a b", "{a} would write that value: a written value; it is at"}, batches},
-    {"passed_over", {"{b} is at a wait for the value at 0x", "to be 1, now it is 2", nobody}, passed_over},
-    {"another_bit", {"{a} is at a wait for the value at 0x", "to have a bit of 0x4, now it is 0", nobody}, another_bit},
-    {"a_cleared_flag", {"{b} is at a wait for the value at 0x", "now it is 0", nobody}, a_cleared_flag},
-    {"a_kernel_would_write",
-     {"circle: a b", "{b} would write that value: kernel 'set', which gets the address, 1 operation"},
-     a_kernel_would_write},
-    {"a_copy_would_write",
-     {"circle: a b", "{b} would write that value: a copy, 1 operation further on"},
-     a_copy_would_write},
-    {"two_writers", {"circle: a b|circle: a c", "{a} is at a wait for the value at 0x"}, two_writers},
-    {"functions_wait_for_each_other",
-     {"{a} is at a host function, which runs", "{b} is at a host function, which waits for its turn", only_the_program},
-     functions_wait_for_each_other},
-    {"a_function_waits_for_a_stream",
-     {"{b} is at a wait for {a}", "{a} is at a host function, which runs", only_the_program},
-     a_function_waits_for_a_stream},
-    {"a_lock_that_the_waiter_holds",
-     {"{a} is at a host function, which runs", only_the_program},
-     a_lock_that_the_waiter_holds},
-    {"two_threads", {"{a} is at a wait for the value at 0x", "now it is 0", nobody}, two_threads},
-    {"the_default_stream", {"circle: a b", "{b} would write that value", "a wait for {a}"}, the_default_stream},
-    {"a_graph_waits",
-     {"circle: a b", "{a} is at a launch of a graph, at node 1, a wait for the value at 0x"},
-     a_graph_waits},
-    {"branches_wait_for_each_other",
-     {"circle: a", "at a launch of a graph, at node", "{a} would write that value: a written value in node"},
-     branches_wait_for_each_other},
-    {"launches_of_one_executable",
-     {"circle: a b", "{b} would write that value", "a wait for {a}"},
-     launches_of_one_executable},
-    {"an_event_of_a_graph",
-     {"circle: a b", "{b} would write that value", "a launch of a graph, at node 0"},
-     an_event_of_a_graph},
-    {"a_graph_waits_for_an_event", {"{b} is at a wait for the value at 0x", "circle: a b"}, a_graph_waits_for_an_event},
-    {"a_function_of_a_graph",
-     {"{b} is at a wait for {a}", "{a} is at a launch of a graph, at node 0, a host function, which runs"},
-     a_function_of_a_graph},
-    {"collectives_in_two_orders",
-     {"of rank 0 waits for rank 1", "of rank 1 waits for rank 0", "all_reduce of 4 "},
-     collectives_in_two_orders},
-    {"both_receive_first",
-     {"receive of 4 ", "of rank 0 waits for rank 1", "of rank 1 waits for rank 0"},
-     both_receive_first},
-    {"a_rank_behind_the_other", {"of rank 0 waits for rank 1", "{b} is at a wait for {a}"}, a_rank_behind_the_other},
-};
-
 }  // namespace
-
-std::span<const StuckProgram> deadlocks() { return all; }
-
 }  // namespace weir::test

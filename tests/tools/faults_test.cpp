@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/subprocess.hpp"
+#include "tests/tools/run_program.hpp"
 
 // Tests deliberate failures, by WEIR_FAULTS.
 
@@ -16,7 +16,7 @@ using weir::test::Environment;
 using weir::test::Outcome;
 
 Outcome run_with_faults(const std::string& faults, const std::string& program = "right_halves") {
-  return weir::test::run(WEIR_TEST_PROGRAMS, {program}, {{"WEIR_BACKEND", "host"}, {"WEIR_FAULTS", faults}});
+  return weir::test::run_program(program, {{"WEIR_FAULTS", faults}});
 }
 
 #if defined(WEIR_TEST_FAKE_CUDA) || defined(WEIR_TEST_FAKE_HIP)

@@ -36,7 +36,7 @@ long memory_in_use() {
 }
 
 /// A program that runs for long needs no more memory, whatever looks at it.
-void many_replays(Device& device) {
+WEIR_TEST_PROGRAM(many_replays) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
   const auto exec = a->capture([&](Stream& stream) {
@@ -63,7 +63,7 @@ void many_replays(Device& device) {
 }
 
 /// Ends as a program does that crashes.
-void is_killed(Device& device) {
+WEIR_TEST_PROGRAM(is_killed) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<float>(n);
   const ScopedRange range("until it is killed");
@@ -74,7 +74,7 @@ void is_killed(Device& device) {
 }
 
 /// The same, of a program that asks and does not wait.
-void is_killed_as_it_polls(Device& device) {
+WEIR_TEST_PROGRAM(is_killed_as_it_polls) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<float>(n);
   for (int i = 0; i < 10; ++i) stream->fill(x, 1.0F);
@@ -86,7 +86,7 @@ void is_killed_as_it_polls(Device& device) {
 }
 
 /// More work is under way than times are kept of.
-void much_at_once(Device& device) {
+WEIR_TEST_PROGRAM(much_at_once) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<float>(1);
   std::promise<void> go;
@@ -97,7 +97,7 @@ void much_at_once(Device& device) {
 }
 
 /// One stream waits for work of another that is long over.
-void a_late_wait(Device& device) {
+WEIR_TEST_PROGRAM(a_late_wait) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
   a->fill(x, 1.0F);
@@ -109,8 +109,7 @@ void a_late_wait(Device& device) {
 }
 
 /// Very many pieces of one allocation. `waits`: the host sees from time to time that they are done.
-template <bool waits>
-void many_pieces(Device& device) {
+void fill_pieces(Device& device, bool waits) {
   const StreamPtr stream = device.create_stream();
   const auto arena = device.allocate<float>(6000);
   for (std::size_t i = 0; i < arena.size(); ++i) {
@@ -120,8 +119,11 @@ void many_pieces(Device& device) {
   stream->synchronize();
 }
 
+WEIR_TEST_PROGRAM(many_pieces) { fill_pieces(device, false); }
+WEIR_TEST_PROGRAM(many_pieces_and_waits) { fill_pieces(device, true); }
+
 /// The first write of a value comes behind more waits for it than are kept.
-void many_waits(Device& device) {
+WEIR_TEST_PROGRAM(many_waits) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<float>(1);
   const auto flag = device.allocate<std::uint32_t>(1);
@@ -136,7 +138,7 @@ void many_waits(Device& device) {
 }
 
 /// Nothing orders any two of the streams.
-void many_streams_on_one_buffer(Device& device) {
+WEIR_TEST_PROGRAM(many_streams_on_one_buffer) {
   const auto x = device.allocate<float>(n);
   std::vector<StreamPtr> streams;
   for (int i = 0; i < 3000; ++i) {
@@ -147,7 +149,7 @@ void many_streams_on_one_buffer(Device& device) {
 }
 
 /// What a program does about a device that is lost at its second copy: it sees that, keeps what the host has, and ends well.
-void copes_with_a_lost_device(Device& device) {
+WEIR_TEST_PROGRAM(copes_with_a_lost_device) {
   const auto must = [](bool holds, const char* what) {
     if (!holds) throw std::runtime_error(what);
   };
@@ -179,7 +181,7 @@ void copes_with_a_lost_device(Device& device) {
 }
 
 /// On HIP: the graph comes from a capture that HIP began by itself. Its launches are not ordered against the other stream.
-void race_of_a_graph_that_other_code_began(Device& device) {
+WEIR_TEST_PROGRAM(race_of_a_graph_that_other_code_began) {
   void* const runtime = ::dlopen(std::getenv("WEIR_HIP_RUNTIME"), RTLD_NOW);
   if (runtime == nullptr) throw std::runtime_error("there is no HIP");
   const auto begin = reinterpret_cast<int (*)(void*, int)>(::dlsym(runtime, "hipStreamBeginCapture"));
@@ -194,7 +196,7 @@ void race_of_a_graph_that_other_code_began(Device& device) {
 }
 
 /// Everything has a name. The event stands for too little, and the host function is not waited for.
-void named_objects(Device& device) {
+WEIR_TEST_PROGRAM(named_objects) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto weights = device.allocate<float>(n), sums = device.allocate<float>(n, MemoryKind::pinned);
   const EventPtr ready = device.create_event();
@@ -214,7 +216,7 @@ void named_objects(Device& device) {
 }
 
 /// The names are those of objects that are gone.
-void names_that_are_gone(Device& device) {
+WEIR_TEST_PROGRAM(names_that_are_gone) {
   for (const bool named : {true, false}) {
     const StreamPtr a = device.create_stream(), b = device.create_stream();
     const auto x = device.allocate<float>(n);
@@ -239,24 +241,24 @@ void race_once(Device& device) {
 }
 
 // Programs that race, and end in unusual ways.
-void ends_by_underscore_exit(Device& device) {
+WEIR_TEST_PROGRAM(ends_by_underscore_exit) {
   race_once(device);
   ::_exit(0);
 }
-void ends_by_quick_exit(Device& device) {
+WEIR_TEST_PROGRAM(ends_by_quick_exit) {
   race_once(device);
   std::quick_exit(0);
 }
-void ends_by_abort(Device& device) {
+WEIR_TEST_PROGRAM(ends_by_abort) {
   race_once(device);
   std::abort();
 }
-void ends_by_an_exception(Device& device) {
+WEIR_TEST_PROGRAM(ends_by_an_exception) {
   race_once(device);
   std::thread([] { throw std::runtime_error("nobody catches it"); }).join();
 }
 /// As the workers of Python's multiprocessing, which end by `_exit`; without a race of its own.
-void has_a_worker_that_races(Device&) {
+WEIR_TEST_PROGRAM(has_a_worker_that_races) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   std::string program = "ends_by_underscore_exit";
   char* const arguments[] = {const_cast<char*>(self.c_str()), program.data(), nullptr};
@@ -267,14 +269,14 @@ void has_a_worker_that_races(Device&) {
     throw std::runtime_error("there is no worker");
 }
 
-void a_named_stream(Device& device) {
+WEIR_TEST_PROGRAM(a_named_stream) {
   const StreamPtr stream = device.create_stream();
   stream->set_name("copies");
   device.create_event()->set_name("loaded");
 }
 
 /// Names that would forge lines, and colour the terminal.
-void named_with_control_characters(Device& device) {
+WEIR_TEST_PROGRAM(named_with_control_characters) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   a->set_name("a\nweir race: \x1b[31m");
   const auto x = device.allocate<float>(n);
@@ -285,7 +287,7 @@ void named_with_control_characters(Device& device) {
 }
 
 /// As validate sees names.
-void named_mistake(Device& device) {
+WEIR_TEST_PROGRAM(named_mistake) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<float>(n);
   stream->set_name("copies");
@@ -304,7 +306,7 @@ void run_often(F&& round) {
 }
 
 /// Each thread has a default stream of its own, and waits for its work.
-void many_threads(Device& device) {
+WEIR_TEST_PROGRAM(many_threads) {
   const auto x = device.allocate<float>(n);
   run_often([&] {
     std::thread([&] {
@@ -316,7 +318,7 @@ void many_threads(Device& device) {
 }
 
 /// Graphs with branches, and streams, that come and go in turn.
-void many_graphs(Device& device) {
+WEIR_TEST_PROGRAM(many_graphs) {
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
   const StreamPtr a = device.create_stream();
   std::vector<GraphExecPtr> kept;  // so that no other one gets the address at once
@@ -335,7 +337,7 @@ void many_graphs(Device& device) {
   });
 }
 
-void compiles_and_loads(Device& device) {
+WEIR_TEST_PROGRAM(compiles_and_loads) {
   constexpr const char* source = "extern \"C\" __global__ void k() {}";
   if (!device.supports(Feature::runtime_compilation)) return;
   (void)device.compile(source);
@@ -344,35 +346,5 @@ void compiles_and_loads(Device& device) {
   (void)device.create_memory_pool();
 }
 
-constexpr ToolProgram programs[] = {
-    {"compiles_and_loads", 0, compiles_and_loads},
-    {"many_threads", 0, many_threads},
-    {"many_graphs", 0, many_graphs},
-    {"named_with_control_characters", 1, named_with_control_characters},
-    {"named_objects", 2, named_objects},
-    {"names_that_are_gone", 1, names_that_are_gone},
-    {"named_mistake", 0, named_mistake},
-    {"a_named_stream", 0, a_named_stream},
-    {"ends_by_underscore_exit", 1, ends_by_underscore_exit},
-    {"ends_by_quick_exit", 1, ends_by_quick_exit},
-    {"ends_by_abort", 1, ends_by_abort},
-    {"ends_by_an_exception", 1, ends_by_an_exception},
-    {"has_a_worker_that_races", 0, has_a_worker_that_races},
-    {"copes_with_a_lost_device", 0, copes_with_a_lost_device},
-    {"many_streams_on_one_buffer", 1, many_streams_on_one_buffer},
-    {"many_waits", 0, many_waits},
-    {"many_pieces", 0, many_pieces<false>},
-    {"many_pieces_and_waits", 0, many_pieces<true>},
-    {"many_replays", 0, many_replays},
-    {"is_killed", 0, is_killed},
-    {"is_killed_as_it_polls", 0, is_killed_as_it_polls},
-    {"much_at_once", 0, much_at_once},
-    {"a_late_wait", 0, a_late_wait},
-    {"race_of_a_graph_that_other_code_began", 1, race_of_a_graph_that_other_code_began},
-};
-
 }  // namespace
-
-std::span<const ToolProgram> other_programs() { return programs; }
-
 }  // namespace weir::test

@@ -12,9 +12,13 @@ namespace {
 
 constexpr std::size_t n = 1024;
 
+struct Scene {
+  explicit Scene(Device& device) : a(device.create_stream()), b(device.create_stream()) {}
+  StreamPtr a, b;
+};
+
 /// Three streams pass slots on: uploads, work, downloads. The first must not fill a slot that the second still reads.
-template <bool right>
-void a_pipeline_with_slots(Device& device) {
+WEIR_TEST_PAIR(a_pipeline_with_slots, 1) {
   const StreamPtr up = device.create_stream(), work = device.create_stream(), down = device.create_stream();
   const auto source = device.allocate<float>(n, MemoryKind::pinned), result = device.allocate<float>(n, MemoryKind::pinned);
   struct Slot {
@@ -43,10 +47,8 @@ void a_pipeline_with_slots(Device& device) {
 }
 
 /// A graph with memory of its own and a graph within it, beside which a branch writes what that one writes.
-template <bool right>
-void a_graph_with_memory(Device& device) {
-  if (!device.supports(Feature::graph_child_nodes) || !device.supports(Feature::graph_memory_nodes)) return;
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+WEIR_TEST_PAIR(a_graph_with_memory, 1, Feature::graph_child_nodes, Feature::graph_memory_nodes) {
+  const StreamPtr &a = s.a, &b = s.b;
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
   const GraphPtr inner = a->capture([&](Stream& stream) { stream.copy(y, x); });
   const auto exec = a->capture([&](Stream& stream) {
@@ -65,26 +67,22 @@ void a_graph_with_memory(Device& device) {
 }
 
 /// Memory of a graph is used in it when a node has freed it.
-template <bool right>
-void freed_in_a_capture(Device& device) {
-  if (!device.supports(Feature::graph_memory_nodes)) return;
-  const StreamPtr stream = device.create_stream();
-  const GraphPtr graph = stream->capture([&](Stream& s) {
-    auto scratch = s.allocate_async<float>(n);
-    s.fill(scratch, 1.0F);
+WEIR_TEST_PAIR(freed_in_a_capture, 1, Feature::graph_memory_nodes) {
+  const GraphPtr graph = s.a->capture([&](Stream& in) {
+    auto scratch = in.allocate_async<float>(n);
+    in.fill(scratch, 1.0F);
     const Span<float> kept(scratch.data(), n);
     if (!right) scratch.reset();
-    s.fill(kept, 2.0F);
+    in.fill(kept, 2.0F);
   });
-  if (right) graph->instantiate()->launch(*stream);
-  stream->synchronize();
+  if (right) graph->instantiate()->launch(*s.a);
+  s.a->synchronize();
 }
 
 /// Host functions of one stream and copies of another work on the same memory by turns. All are submitted before the first
 /// runs.
-template <bool right>
-void a_chain_of_host_functions(Device& device) {
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+WEIR_TEST_PAIR(a_chain_of_host_functions, 1) {
+  const StreamPtr &a = s.a, &b = s.b;
   const auto staging = device.allocate<float>(n, MemoryKind::pinned), x = device.allocate<float>(n);
   std::promise<void> go;
   a->launch_host_function([&] { go.get_future().wait(); });
@@ -102,8 +100,7 @@ void a_chain_of_host_functions(Device& device) {
 }
 
 /// Buffers go around among three streams, each with the event of its last use.
-template <bool right>
-void a_pool_of_three_streams(Device& device) {
+WEIR_TEST_PAIR(a_pool_of_three_streams, 1) {
   struct Item {
     Buffer<float> memory;
     EventPtr last_use;
@@ -124,9 +121,8 @@ void a_pool_of_three_streams(Device& device) {
 }
 
 /// A thread hands the other one an event.
-template <bool right>
-void two_threads_and_an_event(Device& device) {
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+WEIR_TEST_PAIR(two_threads_and_an_event, 1) {
+  const StreamPtr &a = s.a, &b = s.b;
   const auto x = device.allocate<float>(n), y = device.allocate<float>(n);
   std::promise<EventPtr> promise;
   std::thread reader([&, future = promise.get_future()]() mutable {
@@ -153,11 +149,9 @@ void add_to(Stream& stream, const KernelPtr& count, const Buffer<int>& counter) 
 constexpr const char* counting = R"(extern "C" __global__ void count(int* counter) { atomicAdd(counter, 1); })";
 
 /// Two streams count at once, which needs no order. That the counter is 0 before both does.
-template <bool right>
-void counters(Device& device) {
-  if (!device.supports(Feature::runtime_compilation)) return;
+WEIR_TEST_PAIR(counters, 1, Feature::runtime_compilation) {
   const KernelPtr count = device.compile(counting)->untyped_kernel("count");
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const StreamPtr &a = s.a, &b = s.b;
   const auto counter = device.allocate<int>(1);
   a->zero(counter);
   if (right) b->wait(a);
@@ -168,14 +162,12 @@ void counters(Device& device) {
 }
 
 /// Maxima need no order among themselves. Of additions and maxima the result depends on it.
-template <bool right>
-void updates_of_two_kinds(Device& device) {
-  if (!device.supports(Feature::runtime_compilation)) return;
+WEIR_TEST_PAIR(updates_of_two_kinds, 1, Feature::runtime_compilation) {
   const auto module = device.compile(R"(
 extern "C" __global__ void raise(int* x) { atomicMax(x, 100); }
 extern "C" __global__ void count(int* x) { atomicAdd(x, 1); })");
   const KernelPtr raise = module->untyped_kernel("raise"), other = right ? raise : module->untyped_kernel("count");
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const StreamPtr &a = s.a, &b = s.b;
   const auto x = device.allocate<int>(1);
   a->zero(x);
   b->wait(a);
@@ -189,13 +181,11 @@ extern "C" __global__ void count(int* x) { atomicAdd(x, 1); })");
 }
 
 /// Of two that compare and swap the first one wins.
-template <bool right>
-void claims(Device& device) {
-  if (!device.supports(Feature::runtime_compilation)) return;
+WEIR_TEST_PAIR(claims, 1, Feature::runtime_compilation) {
   const KernelPtr claim =
       device.compile(R"(extern "C" __global__ void claim(int* owner, int by) { atomicCAS(owner, 0, by); })")
           ->untyped_kernel("claim");
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const StreamPtr &a = s.a, &b = s.b;
   const auto owner = device.allocate<int>(1);
   a->zero(owner);
   b->wait(a);
@@ -206,11 +196,9 @@ void claims(Device& device) {
 }
 
 /// The same in branches of a graph, where one reads the counter.
-template <bool right>
-void counters_in_a_graph(Device& device) {
-  if (!device.supports(Feature::runtime_compilation) || !device.supports(Feature::graph_capture)) return;
+WEIR_TEST_PAIR(counters_in_a_graph, 1, Feature::runtime_compilation, Feature::graph_capture) {
   const KernelPtr count = device.compile(counting)->untyped_kernel("count");
-  const StreamPtr a = device.create_stream(), b = device.create_stream();
+  const StreamPtr &a = s.a, &b = s.b;
   const auto counter = device.allocate<int>(1), result = device.allocate<int>(1);
   const GraphPtr graph = a->capture([&](Stream& first) {
     first.zero(counter);
@@ -225,21 +213,5 @@ void counters_in_a_graph(Device& device) {
   a->synchronize();
 }
 
-constexpr ToolProgram programs[] = {
-    WEIR_TEST_PAIR(a_pipeline_with_slots, 1),
-    WEIR_TEST_PAIR(a_graph_with_memory, 1),
-    WEIR_TEST_PAIR(freed_in_a_capture, 1),
-    WEIR_TEST_PAIR(a_chain_of_host_functions, 1),
-    WEIR_TEST_PAIR(a_pool_of_three_streams, 1),
-    WEIR_TEST_PAIR(two_threads_and_an_event, 1),
-    WEIR_TEST_PAIR(counters, 1),
-    WEIR_TEST_PAIR(updates_of_two_kinds, 1),
-    WEIR_TEST_PAIR(claims, 1),
-    WEIR_TEST_PAIR(counters_in_a_graph, 1),
-};
-
 }  // namespace
-
-std::span<const ToolProgram> pipelines() { return programs; }
-
 }  // namespace weir::test

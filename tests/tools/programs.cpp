@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::size_t n = 4096;
 
+#define WEIR_TEST_VALUES Feature::wait_value_32, Feature::write_value_32
+
 // A program needs them for more than it says: two streams and memory of three kinds.
 struct Scene {
   explicit Scene(Device& d)
@@ -36,8 +38,13 @@ struct Scene {
     a->synchronize();
     b->synchronize();
   }
-  /// Whether streams can write values and wait for them.
-  bool has_values() const { return device.supports(Feature::wait_value_32) && device.supports(Feature::write_value_32); }
+  /// Values for which streams wait.
+  Buffer<std::uint32_t> zeros(std::size_t count) const {
+    auto values = device.allocate<std::uint32_t>(count);
+    a->zero(values);
+    a->synchronize();
+    return values;
+  }
 
   Device& device;
   StreamPtr a, b;
@@ -46,26 +53,20 @@ struct Scene {
 
 // --- Two streams ------------------------------------------------------------------------------------------------------
 
-template <bool right>
-void write_then_read(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(write_then_read, 1) {
   s.a->fill(s.x, 1.0F);
   if (right) s.b->wait(s.a);
   s.b->copy(s.y, s.x);
 }
 
-template <bool right>
-void read_then_write(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(read_then_write, 1) {
   s.a->copy(s.y, s.x);
   if (right) s.b->wait(*s.a->record());
   s.b->fill(s.x, 1.0F);
 }
 
 /// The event is recorded before the work that it should stand for.
-template <bool right>
-void event_recorded_early(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(event_recorded_early, 1) {
   EventPtr ready;
   if (!right) ready = s.a->record();
   s.a->fill(s.x, 1.0F);
@@ -75,9 +76,7 @@ void event_recorded_early(Device& device) {
 }
 
 /// The event is recorded again, and nothing waits for the second record.
-template <bool right>
-void event_recorded_again(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(event_recorded_again, 1) {
   const EventPtr ready = device.create_event();
   for (int round = 0; round < 2; ++round) {
     if (round == 1) s.a->wait(s.b);
@@ -89,9 +88,7 @@ void event_recorded_again(Device& device) {
 }
 
 /// As in cudf 9679: one step of several takes the default stream instead of the caller's.
-template <bool right>
-void a_step_on_the_default_stream(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_step_on_the_default_stream, 1) {
   const StreamPtr other = device.default_stream();
   s.a->fill(s.x, 1.0F);
   (right ? s.a : other)->copy(s.y, s.x);
@@ -100,9 +97,7 @@ void a_step_on_the_default_stream(Device& device) {
 
 /// A wait for an event that nothing has recorded waits for nothing. An earlier event, which was recorded, may have had its
 /// place.
-template <bool right>
-void event_never_recorded(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(event_never_recorded, 1) {
   s.a->fill(s.x, 1.0F);
   (void)s.a->record();
   const EventPtr ready = device.create_event();
@@ -112,9 +107,7 @@ void event_never_recorded(Device& device) {
 }
 
 /// A child that was forked ends as it says, whatever its parent did: the parent tells it.
-template <bool right>
-void a_forked_child(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_forked_child, 1) {
   s.a->fill(s.x, 1.0F);
   if (right) s.b->wait(s.a);
   s.b->fill(s.x, 2.0F);
@@ -127,9 +120,7 @@ void a_forked_child(Device& device) {
 }
 
 /// Streams that end while they work, one after another: the handle of one may become the next one's.
-template <bool right>
-void streams_that_end(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(streams_that_end, 1) {
   for (int i = 0; i < 8; ++i) {
     const StreamPtr stream = device.create_stream();
     if (right) stream->wait(s.a);
@@ -140,9 +131,7 @@ void streams_that_end(Device& device) {
 }
 
 /// One stream by two objects.
-template <bool right>
-void a_borrowed_stream(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_borrowed_stream, 1) {
   const StreamPtr borrowed = device.wrap_stream(s.a->share_native_handle(), Ownership::borrow);
   if (!right) s.b->wait(borrowed);
   s.a->fill(s.x, 1.0F);
@@ -151,9 +140,7 @@ void a_borrowed_stream(Device& device) {
 }
 
 /// Blocking streams and the default stream wait for each other.
-template <bool right>
-void ordered_by_the_default_stream(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(ordered_by_the_default_stream, 2) {
   const StreamPtr first = device.create_stream({.blocking = right}), last = device.create_stream({.blocking = right});
   first->fill(s.x, 1.0F);
   device.default_stream()->fill(s.y, 1.0F);
@@ -164,26 +151,20 @@ void ordered_by_the_default_stream(Device& device) {
 }
 
 /// Rows of one half each; or columns that overlap.
-template <bool right>
-void columns(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(columns, 1) {
   const std::size_t pitch = 256, width = right ? 32 : 33;  // elements of 4 bytes, of which a row has 64
   const PitchedSpan<float> all{.data = s.x.data(), .extent = {64, 16}, .row_pitch = pitch};
   s.a->fill(all.box({}, {width, 16}), 0.0F);
   s.b->fill(all.box({.x = 32}, {32, 16}), 0.0F);
 }
 
-template <bool right>
-void halves(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(halves, 1) {
   const ScopedRange step("solver step");
   s.a->fill(s.x.subspan(0, n / 2 + (right ? 0 : 1)), 1.0F);
   s.b->fill(s.x.subspan(n / 2, n / 2), 2.0F);
 }
 
-template <bool right>
-void a_chain_of_three(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_chain_of_three, 1) {
   const StreamPtr c = device.create_stream();
   s.a->fill(s.x, 1.0F);
   s.b->wait(s.a);
@@ -194,20 +175,17 @@ void a_chain_of_three(Device& device) {
 }
 
 /// The program ends while work is under way, whose memory lives on.
-template <bool right>
-void work_at_the_end(Device& device) {
-  auto& s = *new Scene(device);
-  for (int i = 0; i < 100; ++i) s.a->fill(s.x, 1.0F);
-  if (right) s.b->wait(s.a);
-  s.b->fill(s.x, 2.0F);
+WEIR_TEST_PAIR(work_at_the_end, 1) {
+  auto& kept = *new Scene(device);
+  for (int i = 0; i < 100; ++i) kept.a->fill(kept.x, 1.0F);
+  if (right) kept.b->wait(kept.a);
+  kept.b->fill(kept.x, 2.0F);
 }
 
 // --- The host ---------------------------------------------------------------------------------------------------------
 
 /// The staging memory is filled again while it is still being copied.
-template <bool right>
-void double_buffering_of_the_host(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(double_buffering_of_the_host, 1) {
   EventPtr copied;
   for (int round = 0; round < 3; ++round) {
     if (right && copied) copied->synchronize();
@@ -217,9 +195,7 @@ void double_buffering_of_the_host(Device& device) {
   }
 }
 
-template <bool right>
-void read_before_it_is_there(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(read_before_it_is_there, 1) {
   s.a->copy(s.staging, s.x);
   if (right) s.a->synchronize();
   volatile float value = s.staging.host()[0];
@@ -227,9 +203,7 @@ void read_before_it_is_there(Device& device) {
 }
 
 /// The host polls the right stream; or another one.
-template <bool right>
-void polling(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(polling, 1) {
   s.a->copy(s.staging, s.x);
   while (!(right ? s.a : s.b)->is_complete()) {
   }
@@ -238,9 +212,7 @@ void polling(Device& device) {
 }
 
 /// A host function reads what its own stream has copied; or what another one copies.
-template <bool right>
-void in_a_host_function(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(in_a_host_function, 1) {
   s.a->copy(s.staging, s.x);
   auto read = [staging = s.staging.share()] {
     volatile float value = staging.host()[0];
@@ -250,9 +222,7 @@ void in_a_host_function(Device& device) {
 }
 
 /// A host function tells the host that all before it is done.
-template <bool right>
-void told_by_a_host_function(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(told_by_a_host_function, 1) {
   std::promise<void> done;
   if (!right) s.a->launch_host_function([&] { done.set_value(); });
   s.a->copy(s.staging, s.x);
@@ -263,10 +233,7 @@ void told_by_a_host_function(Device& device) {
 }
 
 /// The registration of memory ends while it is still being copied.
-template <bool right>
-void a_registration_that_ends(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::host_registration)) return;
+WEIR_TEST_PAIR(a_registration_that_ends, 1, Feature::host_registration) {
   std::vector<float> values(n);
   Ptr<HostRegistration> registration = device.register_host(values);
   s.a->copy(s.x, values);
@@ -276,9 +243,7 @@ void a_registration_that_ends(Device& device) {
 }
 
 /// A blocking copy waits for no stream.
-template <bool right>
-void a_blocking_copy(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_blocking_copy, 1) {
   std::vector<float> result(n);
   s.a->fill(s.x, 1.0F);
   if (right) device.synchronize();
@@ -288,9 +253,7 @@ void a_blocking_copy(Device& device) {
 // --- Memory in the order of streams -----------------------------------------------------------------------------------
 
 /// What another stream still reads is freed.
-template <bool right>
-void freed_while_another_reads(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(freed_while_another_reads, 1) {
   {
     const auto input = s.a->allocate_async<float>(n);
     s.a->fill(input, 1.0F);
@@ -300,18 +263,14 @@ void freed_while_another_reads(Device& device) {
   }
 }
 
-template <bool right>
-void used_before_it_is_allocated(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(used_before_it_is_allocated, 1) {
   const auto output = s.a->allocate_async<float>(n);
   if (right) s.b->wait(s.a);
   s.b->fill(output, 1.0F);
   s.a->wait(s.b);
 }
 
-template <bool right>
-void used_after_the_free(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(used_after_the_free, 1) {
   auto scratch = s.a->allocate_async<float>(n);
   s.a->fill(scratch, 1.0F);
   const Span<float> kept(scratch.data(), n);
@@ -320,9 +279,7 @@ void used_after_the_free(Device& device) {
 }
 
 /// Memory that goes around in a pool of the program's own: the next user is on another stream.
-template <bool right>
-void a_pool_of_buffers(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_pool_of_buffers, 1) {
   std::vector<std::pair<Buffer<float>, EventPtr>> pool;
   s.a->fill(s.x, 1.0F);
   pool.emplace_back(s.x.share(), s.a->record());
@@ -334,13 +291,8 @@ void a_pool_of_buffers(Device& device) {
 // --- Values -----------------------------------------------------------------------------------------------------------
 
 /// The wait is enqueued before the write that ends it.
-template <bool right>
-void a_value(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flag = device.allocate<std::uint32_t>(2);
-  s.a->zero(flag);
-  s.a->synchronize();
+WEIR_TEST_PAIR(a_value, 1, WEIR_TEST_VALUES) {
+  const auto flag = s.zeros(2);
   s.b->wait_value(flag.data(), 1);
   s.b->copy(s.y, s.x);
   if (right) s.a->fill(s.x, 1.0F);
@@ -351,13 +303,8 @@ void a_value(Device& device) {
 }
 
 /// Counters, the write first.
-template <bool right>
-void a_counter(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flag = device.allocate<std::uint32_t>(1);
-  s.a->zero(flag);
-  s.a->synchronize();
+WEIR_TEST_PAIR(a_counter, 1, WEIR_TEST_VALUES) {
+  const auto flag = s.zeros(1);
   s.a->write_value(flag.data(), 1U);
   s.a->fill(s.x, 1.0F);
   s.a->write_value(flag.data(), 2U);
@@ -368,13 +315,8 @@ void a_counter(Device& device) {
 }
 
 /// Two streams let each other go on by turns; each wait is enqueued before the write that ends it.
-template <bool right>
-void values_by_turns(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flags = device.allocate<std::uint32_t>(2);
-  s.a->zero(flags);
-  s.a->synchronize();
+WEIR_TEST_PAIR(values_by_turns, 1, WEIR_TEST_VALUES) {
+  const auto flags = s.zeros(2);
   constexpr std::uint32_t rounds = 40;  // a detector that follows each way through them does not end
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     s.b->wait_value(flags.data(), round);
@@ -388,13 +330,8 @@ void values_by_turns(Device& device) {
 }
 
 /// Many waits are enqueued before the first write that ends one.
-template <bool right>
-void values_waited_for_ahead(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flag = device.allocate<std::uint32_t>(1);
-  s.a->zero(flag);
-  s.a->synchronize();
+WEIR_TEST_PAIR(values_waited_for_ahead, 1, WEIR_TEST_VALUES) {
+  const auto flag = s.zeros(1);
   constexpr std::uint32_t rounds = 280;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     s.b->wait_value(flag.data(), round);
@@ -409,13 +346,8 @@ void values_waited_for_ahead(Device& device) {
 }
 
 /// Many values are written before the first wait for one.
-template <bool right>
-void values_written_ahead(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flag = device.allocate<std::uint32_t>(1);
-  s.a->zero(flag);
-  s.a->synchronize();
+WEIR_TEST_PAIR(values_written_ahead, 1, WEIR_TEST_VALUES) {
+  const auto flag = s.zeros(1);
   constexpr std::uint32_t rounds = 100;
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     s.a->fill(s.x.subspan(round, 1), 1.0F);
@@ -428,10 +360,7 @@ void values_written_ahead(Device& device) {
 }
 
 /// The value is set back for each round: the write of the round before ends no wait.
-template <bool right>
-void a_value_that_is_set_back(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
+WEIR_TEST_PAIR(a_value_that_is_set_back, 1, WEIR_TEST_VALUES) {
   const auto flag = device.allocate<std::uint32_t>(1);
   for (int round = 0; round < 2; ++round) {
     s.a->zero(flag);
@@ -449,13 +378,9 @@ void a_value_that_is_set_back(Device& device) {
 /// Two streams write the value that the reader waits for, and one of them has no part in the data: either may end the wait.
 /// `wait_at`: the reader comes first, or last. Right: the other one is ordered behind the data.
 template <bool right, bool reader_is_first>
-void either_writer(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flag = device.allocate<std::uint32_t>(1);
+void either_writer(Scene& s, Device& device) {
+  const auto flag = s.zeros(1);
   const StreamPtr c = device.create_stream();
-  s.a->zero(flag);
-  s.a->synchronize();
   const auto read = [&] {
     s.b->wait_value(flag.data(), 1);
     s.b->copy(s.y, s.x);
@@ -470,24 +395,13 @@ void either_writer(Device& device) {
   s.b->synchronize();
   c->synchronize();
 }
-template <bool right>
-void a_value_of_two_writers(Device& device) {
-  either_writer<right, false>(device);
-}
-template <bool right>
-void a_value_of_two_writers_awaited_first(Device& device) {
-  either_writer<right, true>(device);
-}
+WEIR_TEST_PAIR(a_value_of_two_writers, 1, WEIR_TEST_VALUES) { either_writer<right, false>(s, device); }
+WEIR_TEST_PAIR(a_value_of_two_writers_awaited_first, 1, WEIR_TEST_VALUES) { either_writer<right, true>(s, device); }
 
 /// The value says how far a chain of streams is; a wait for one of its first values does not stand for the later ones.
-template <bool right>
-void a_value_that_streams_raise_in_turn(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto stage = device.allocate<std::uint32_t>(1);
+WEIR_TEST_PAIR(a_value_that_streams_raise_in_turn, 1, WEIR_TEST_VALUES) {
+  const auto stage = s.zeros(1);
   const StreamPtr c = device.create_stream();
-  s.a->zero(stage);
-  s.a->synchronize();
   s.a->fill(s.x, 1.0F);
   s.a->write_value(stage.data(), 1U);
   s.b->wait_value(stage.data(), 1);
@@ -499,13 +413,8 @@ void a_value_that_streams_raise_in_turn(Device& device) {
 }
 
 /// A reader that is enqueued before its writer, twice: the writer goes on without the reader's answer.
-template <bool right>
-void a_reader_without_an_answer(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
-  const auto flags = device.allocate<std::uint32_t>(2);
-  s.a->zero(flags);
-  s.a->synchronize();
+WEIR_TEST_PAIR(a_reader_without_an_answer, 1, WEIR_TEST_VALUES) {
+  const auto flags = s.zeros(2);
   for (std::uint32_t round = 1; round <= 2; ++round) {
     s.b->wait_value(flags.data(), round);
     s.b->copy(s.y, s.x);
@@ -520,10 +429,7 @@ void a_reader_without_an_answer(Device& device) {
 }
 
 /// A stream sets the value back that another one writes: what is written may be lost.
-template <bool right>
-void a_value_set_back_beside_its_write(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
+WEIR_TEST_PAIR(a_value_set_back_beside_its_write, 1, WEIR_TEST_VALUES) {
   const auto flag = device.allocate<std::uint32_t>(1);
   s.a->zero(flag);
   if (right) s.b->wait(s.a);
@@ -531,10 +437,7 @@ void a_value_set_back_beside_its_write(Device& device) {
 }
 
 /// A copy takes the written value as data. The host may look at it at any time.
-template <bool right>
-void a_value_that_is_copied(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
+WEIR_TEST_PAIR(a_value_that_is_copied, 1, WEIR_TEST_VALUES) {
   const auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned), seen = device.allocate<std::uint32_t>(1);
   flag.host()[0] = 0;
   s.a->write_value(flag.data(), 1U);
@@ -547,10 +450,7 @@ void a_value_that_is_copied(Device& device) {
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
 /// A host function of a graph within a graph tells the host that the copy before it is done; or another stream's does.
-template <bool right>
-void told_by_a_child_graph(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_child_nodes) || !device.supports(Feature::host_functions_in_capture)) return;
+WEIR_TEST_PAIR(told_by_a_child_graph, 1, Feature::graph_child_nodes, Feature::host_functions_in_capture) {
   std::promise<void> done;
   const GraphPtr inner = s.a->capture([&](Stream& a) {
     a.copy(s.staging, s.x);
@@ -566,10 +466,7 @@ void told_by_a_child_graph(Device& device) {
 }
 
 /// Each launch of a graph within a graph records the event.
-template <bool right>
-void an_event_of_a_child_graph(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_child_nodes) || !device.supports(Feature::external_events)) return;
+WEIR_TEST_PAIR(an_event_of_a_child_graph, 1, Feature::graph_child_nodes, Feature::external_events) {
   const EventPtr event = device.create_event();
   const GraphPtr inner = s.a->capture([&](Stream& a) {
     a.fill(s.x, 1.0F);
@@ -585,10 +482,7 @@ void an_event_of_a_child_graph(Device& device) {
 }
 
 /// The body of a condition belongs to its graph.
-template <bool right>
-void the_body_of_a_condition(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_conditional_nodes)) return;
+WEIR_TEST_PAIR(the_body_of_a_condition, 1, Feature::graph_conditional_nodes) {
   const auto condition = device.allocate<std::uint32_t>(1);
   s.a->zero(condition);
   const auto body = [&](Stream& b) { b.fill(s.x, 2.0F); };
@@ -599,10 +493,7 @@ void the_body_of_a_condition(Device& device) {
 }
 
 /// A graph built by hand: two nodes write the same memory.
-template <bool right>
-void a_graph_by_hand(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture)) return;
+WEIR_TEST_PAIR(a_graph_by_hand, 1, Feature::graph_capture) {
   GraphBuilder builder(device);
   const GraphNode first = builder.add({}, [&](Stream& stream) { stream.fill(s.x, 1.0F); });
   const GraphNode second = builder.add({}, [&](Stream& stream) { stream.fill(s.y, 1.0F); });
@@ -613,15 +504,13 @@ void a_graph_by_hand(Device& device) {
 }
 
 /// A node is given other memory, which another stream writes; and then it is disabled.
-template <bool right>
-void a_node_that_is_changed(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_node_changes)) return;
+WEIR_TEST_PAIR(a_node_that_is_changed, 1, Feature::graph_node_changes) {
   GraphNode fill;
   const auto exec = s.a->capture([&](Stream& a) {
-                          a.fill(s.x, 1.0F);
-                          fill = a.last_captured_node();
-                        })->instantiate();
+                         a.fill(s.x, 1.0F);
+                         fill = a.last_captured_node();
+                       })
+                        ->instantiate();
   GraphChanges changes;
   changes.fill(fill, s.y, 2.0F);
   exec->apply(changes);
@@ -636,10 +525,7 @@ void a_node_that_is_changed(Device& device) {
 }
 
 /// An executable that was updated does what the new graph says.
-template <bool right>
-void an_updated_graph(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture) || !device.supports(Feature::graph_update)) return;
+WEIR_TEST_PAIR(an_updated_graph, 1, Feature::graph_capture, Feature::graph_update) {
   const GraphPtr first = s.a->capture([&](Stream& a) { a.fill(s.x, 1.0F); });
   const GraphPtr second = s.a->capture([&](Stream& a) { a.fill(s.y, 1.0F); });
   const auto exec = first->instantiate();
@@ -649,10 +535,7 @@ void an_updated_graph(Device& device) {
 }
 
 /// A fork within a capture.
-template <bool right>
-void branches_of_a_graph(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture)) return;
+WEIR_TEST_PAIR(branches_of_a_graph, 1, Feature::graph_capture) {
   const GraphPtr graph = s.a->capture([&](Stream& a) {
     s.b->wait(a);
     a.fill(s.x, 1.0F);
@@ -666,10 +549,8 @@ void branches_of_a_graph(Device& device) {
 /// Branches of a graph are ordered by a value, which orders nothing outside of it. Drivers may run branches one after
 /// another, and then the wait would not end: on GPUs an edge leads from the write to it.
 template <bool right, bool first>
-void branches_and_a_value(Device& device) {
-  Scene s(device);
+void branches_and_a_value(Scene& s, Device& device) {
   const bool is_host = device.backend().name() == "host", waits_first = first && is_host;
-  if (!s.has_values() || !device.supports(Feature::memory_operations_in_capture)) return;
   const auto flag = device.allocate<std::uint32_t>(1);
   const auto read = [&] {
     s.b->wait_value(flag.data(), 1U);
@@ -691,20 +572,15 @@ void branches_and_a_value(Device& device) {
   if (right) s.b->wait(s.a);
   s.b->fill(s.x, 2.0F);
 }
-template <bool right>
-void branches_ordered_by_a_value(Device& device) {
-  branches_and_a_value<right, false>(device);
+WEIR_TEST_PAIR(branches_ordered_by_a_value, 3, WEIR_TEST_VALUES, Feature::memory_operations_in_capture) {
+  branches_and_a_value<right, false>(s, device);
 }
-template <bool right>
-void branches_that_wait_first(Device& device) {
-  branches_and_a_value<right, true>(device);
+WEIR_TEST_PAIR(branches_that_wait_first, 3, WEIR_TEST_VALUES, Feature::memory_operations_in_capture) {
+  branches_and_a_value<right, true>(s, device);
 }
 
 /// The input of a graph is written while it runs.
-template <bool right>
-void the_input_of_a_replay(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture)) return;
+WEIR_TEST_PAIR(the_input_of_a_replay, 1, Feature::graph_capture) {
   const auto exec = s.a->capture([&](Stream& a) { a.copy(s.y, s.x); })->instantiate();
   for (int round = 0; round < 2; ++round) {
     exec->launch(*s.a);
@@ -717,10 +593,7 @@ void the_input_of_a_replay(Device& device) {
 }
 
 /// Launches of one executable run one after another, those of two do not.
-template <bool right>
-void two_replays(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture)) return;
+WEIR_TEST_PAIR(two_replays, 1, Feature::graph_capture) {
   const GraphPtr graph = s.a->capture([&](Stream& a) { a.fill(s.x, 1.0F); });
   const auto first = graph->instantiate(), second = graph->instantiate();
   first->launch(*s.a);
@@ -736,10 +609,7 @@ __global__ void scale(unsigned int n, float a, const float* x, float* y) {
 })";
 
 /// Two kernels read the same; or the second writes what the first reads.
-template <bool right>
-void two_kernels(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::runtime_compilation)) return;
+WEIR_TEST_PAIR(two_kernels, 1, Feature::runtime_compilation) {
   const auto kernel = device.compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const auto z = device.allocate<float>(n);
   s.a->launch(kernel, grid_for(n), static_cast<unsigned int>(n), 2.0F, s.x, s.y);
@@ -753,10 +623,7 @@ void two_kernels(Device& device) {
 }
 
 /// Kernels that work on one half each are given the whole; `touches` says so.
-template <bool right>
-void declared_halves(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::runtime_compilation)) return;
+WEIR_TEST_PAIR(declared_halves, 1, Feature::runtime_compilation) {
   const auto kernel =
       device.compile(source, {.kernels = {"scale"}})->kernel<void(unsigned int, float, const float*, float*)>("scale");
   const auto half = static_cast<unsigned int>(n / 2);
@@ -766,10 +633,7 @@ void declared_halves(Device& device) {
 }
 
 /// A variable of a module is memory as any.
-template <bool right>
-void a_variable_of_a_module(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::runtime_compilation)) return;
+WEIR_TEST_PAIR(a_variable_of_a_module, 1, Feature::runtime_compilation) {
   const ModulePtr module = device.compile("__device__ float table[64];\nextern \"C\" __global__ void none() {}");
   const Span<std::byte> table = module->global("table"), again = module->global("table");
   weir::detail::fill_elements(*s.a, table.data(), 0, 4, 64);
@@ -779,18 +643,14 @@ void a_variable_of_a_module(Device& device) {
 }
 
 /// A vendor's library works on the stream.
-template <bool right>
-void external_library(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(external_library, 1) {
   external_work(*s.a, "gemm", accesses::reads(s.x), accesses::writes(s.y));
   if (right) s.b->wait(s.a);
   s.b->copy(s.staging, s.y);
 }
 
 /// Two devices; one, where there is one.
-template <bool right>
-void across_devices(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(across_devices, 1) {
   Device& other = device.backend().device(device.backend().device_count() - 1);
   const auto theirs = other.allocate<float>(n);
   const StreamPtr stream = other.create_stream();
@@ -801,9 +661,7 @@ void across_devices(Device& device) {
 }
 
 /// The work behind a host function is there before the function touches the memory.
-template <bool right>
-void before_later_work(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(before_later_work, 1) {
   std::promise<void> go;
   s.a->launch_host_function([&] { go.get_future().wait(); });
   s.a->launch_host_function([&] { s.staging.host()[0] = 1.0F; });  // begins after the fill was submitted
@@ -813,13 +671,8 @@ void before_later_work(Device& device) {
 }
 
 /// A graph whose branches run at once: a host function in one, a graph within the graph in the other.
-template <bool right>
-void a_graph_of_many_kinds(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::runtime_compilation) || !device.supports(Feature::graph_child_nodes) ||
-      !device.supports(Feature::host_functions_in_capture)) {
-    return;
-  }
+WEIR_TEST_PAIR(a_graph_of_many_kinds, 1, Feature::runtime_compilation, Feature::graph_child_nodes,
+               Feature::host_functions_in_capture) {
   const auto kernel = device.compile(source, {.kernels = {"scale"}})->untyped_kernel("scale");
   const auto z = device.allocate<float>(n);
   const GraphPtr inner = s.b->capture([&](Stream& b) {
@@ -845,9 +698,7 @@ void a_graph_of_many_kinds(Device& device) {
 // --- For unusual schedules --------------------------------------------------------------------------------------------
 
 /// Fails if a lost wait shows: the end of the program is not 0 then.
-template <bool right>
-void shows_a_lost_wait(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(shows_a_lost_wait, 1) {
   s.a->fill(s.x, 0.0F);
   s.a->synchronize();
   for (int i = 1; i <= 4; ++i) s.a->fill(s.x, static_cast<float>(i));
@@ -865,9 +716,7 @@ float seen_in(const Scene& s, const Buffer<float>& memory) {
 }
 
 /// The memory is filled again long after it should have been read: a reader must be very late to see that.
-template <bool right>
-void shows_a_late_reader(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(shows_a_late_reader, 1) {
   s.a->fill(s.x, 1.0F);
   s.b->wait(s.a);
   s.b->copy(s.staging, s.x);
@@ -878,9 +727,7 @@ void shows_a_late_reader(Device& device) {
 }
 
 /// A reader takes two values that belong together, between two operations of the writer's, or the other way round.
-template <bool right>
-void shows_a_torn_pair(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(shows_a_torn_pair, 2) {
   const auto second = device.allocate<float>(n, MemoryKind::pinned);
   s.a->zero(s.x);
   s.a->zero(s.y);
@@ -894,9 +741,7 @@ void shows_a_torn_pair(Device& device) {
 }
 
 /// The same, with work of the writer's between: the reader must be early, and then very late.
-template <bool right>
-void shows_an_overtaken_reader(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(shows_an_overtaken_reader, 2) {
   const auto second = device.allocate<float>(n, MemoryKind::pinned);
   const auto other = device.allocate<float>(n);
   s.a->zero(s.x);
@@ -912,10 +757,7 @@ void shows_an_overtaken_reader(Device& device) {
 }
 
 /// A late reader again, as a branch of a graph.
-template <bool right>
-void shows_a_late_branch(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture)) return;
+WEIR_TEST_PAIR(shows_a_late_branch, 1, Feature::graph_capture) {
   const GraphPtr graph = s.a->capture([&](Stream& a) {
     a.fill(s.x, 1.0F);
     s.b->wait(a);
@@ -931,10 +773,7 @@ void shows_a_late_branch(Device& device) {
 }
 
 /// A stream gets memory that it has freed again at once, while another stream still reads what was there.
-template <bool right>
-void shows_reused_memory(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::async_allocation)) return;
+WEIR_TEST_PAIR(shows_reused_memory, 1, Feature::async_allocation) {
   auto input = s.a->allocate_async<float>(n);
   s.a->fill(input, 1.0F);
   s.b->wait(s.a);
@@ -948,9 +787,7 @@ void shows_reused_memory(Device& device) {
 
 /// A graph that forks at once. The reader is captured first, or last.
 template <bool right, bool reader_is_first>
-void fork_at_the_root(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::graph_capture)) return;
+void fork_at_the_root(Scene& s, Device& device) {
   s.a->fill(s.x, 1.0F);
   const StreamPtr c = device.create_stream();
   const GraphPtr graph = c->capture([&](Stream& origin) {
@@ -969,22 +806,14 @@ void fork_at_the_root(Device& device) {
   c->synchronize();
   if (seen_in(s, s.staging) != 1.0F) throw std::runtime_error("read too late");
 }
-template <bool right>
-void shows_a_fork_whose_reader_is_first(Device& device) {
-  fork_at_the_root<right, true>(device);
-}
-template <bool right>
-void shows_a_fork_whose_reader_is_last(Device& device) {
-  fork_at_the_root<right, false>(device);
-}
+WEIR_TEST_PAIR(shows_a_fork_whose_reader_is_first, 1, Feature::graph_capture) { fork_at_the_root<right, true>(s, device); }
+WEIR_TEST_PAIR(shows_a_fork_whose_reader_is_last, 1, Feature::graph_capture) { fork_at_the_root<right, false>(s, device); }
 
 /// Another stream waits for what a fill, a copy or a kernel writes. It may have been submitted before that.
 enum class FlagWriter : std::uint8_t { fill, copy, kernel };
 
 template <FlagWriter by, bool right>
-void a_flag_that_is_set(Device& device) {
-  Scene s(device);
-  if (!s.has_values()) return;
+void a_flag_that_is_set(Scene& s, Device& device) {
   const auto flag = device.allocate<std::uint32_t>(1), one = device.allocate<std::uint32_t>(1);
   const auto set =
       device.compile("extern \"C\" __global__ void set(unsigned* flag) { *flag = 1; }")->kernel<void(unsigned*)>("set");
@@ -1005,24 +834,12 @@ void a_flag_that_is_set(Device& device) {
   s.b->copy(s.y, s.x);
   s.b->synchronize();
 }
-template <bool right>
-void a_flag_set_by_a_fill(Device& device) {
-  a_flag_that_is_set<FlagWriter::fill, right>(device);
-}
-template <bool right>
-void a_flag_set_by_a_copy(Device& device) {
-  a_flag_that_is_set<FlagWriter::copy, right>(device);
-}
-template <bool right>
-void a_flag_set_by_a_kernel(Device& device) {
-  a_flag_that_is_set<FlagWriter::kernel, right>(device);
-}
+WEIR_TEST_PAIR(a_flag_set_by_a_fill, 1, WEIR_TEST_VALUES) { a_flag_that_is_set<FlagWriter::fill, right>(s, device); }
+WEIR_TEST_PAIR(a_flag_set_by_a_copy, 1, WEIR_TEST_VALUES) { a_flag_that_is_set<FlagWriter::copy, right>(s, device); }
+WEIR_TEST_PAIR(a_flag_set_by_a_kernel, 1, WEIR_TEST_VALUES) { a_flag_that_is_set<FlagWriter::kernel, right>(s, device); }
 
 /// The source may be read before the stream's earlier work.
-template <bool right>
-void a_source_read_at_any_time(Device& device) {
-  Scene s(device);
-  if (!device.supports(Feature::batch_copies)) return;
+WEIR_TEST_PAIR(a_source_read_at_any_time, 1, Feature::batch_copies) {
   s.a->fill(s.x, 1.0F);
   const BatchCopy copies[] = {{s.y.data(), s.x.data(), s.x.size_bytes()}};
   if (right) s.a->synchronize();
@@ -1030,9 +847,7 @@ void a_source_read_at_any_time(Device& device) {
 }
 
 /// A result in pageable memory is the next stream's source.
-template <bool right>
-void a_pageable_result(Device& device) {
-  Scene s(device);
+WEIR_TEST_PAIR(a_pageable_result, 1) {
   std::vector<float> between(n);
   s.a->copy(between, s.x);
   if (right) s.b->wait(s.a);
@@ -1041,86 +856,5 @@ void a_pageable_result(Device& device) {
   s.b->synchronize();
 }
 
-constexpr ToolProgram programs[] = {
-    WEIR_TEST_PAIR(write_then_read, 1),
-    WEIR_TEST_PAIR(read_then_write, 1),
-    WEIR_TEST_PAIR(event_recorded_early, 1),
-    WEIR_TEST_PAIR(event_recorded_again, 1),
-    WEIR_TEST_PAIR(a_step_on_the_default_stream, 1),
-    WEIR_TEST_PAIR(ordered_by_the_default_stream, 2),
-    WEIR_TEST_PAIR(columns, 1),
-    WEIR_TEST_PAIR(halves, 1),
-    WEIR_TEST_PAIR(a_chain_of_three, 1),
-    WEIR_TEST_PAIR(work_at_the_end, 1),
-    WEIR_TEST_PAIR(double_buffering_of_the_host, 1),
-    WEIR_TEST_PAIR(read_before_it_is_there, 1),
-    WEIR_TEST_PAIR(polling, 1),
-    WEIR_TEST_PAIR(in_a_host_function, 1),
-    WEIR_TEST_PAIR(told_by_a_host_function, 1),
-    WEIR_TEST_PAIR(before_later_work, 1),
-    WEIR_TEST_PAIR(a_blocking_copy, 1),
-    WEIR_TEST_PAIR(freed_while_another_reads, 1),
-    WEIR_TEST_PAIR(used_before_it_is_allocated, 1),
-    WEIR_TEST_PAIR(used_after_the_free, 1),
-    WEIR_TEST_PAIR(a_pool_of_buffers, 1),
-    WEIR_TEST_PAIR(a_value, 1),
-    WEIR_TEST_PAIR(a_counter, 1),
-    WEIR_TEST_PAIR(values_by_turns, 1),
-    WEIR_TEST_PAIR(values_waited_for_ahead, 1),
-    WEIR_TEST_PAIR(values_written_ahead, 1),
-    WEIR_TEST_PAIR(a_value_that_is_set_back, 1),
-    WEIR_TEST_PAIR(a_value_of_two_writers, 1),
-    WEIR_TEST_PAIR(a_value_of_two_writers_awaited_first, 1),
-    WEIR_TEST_PAIR(a_value_that_streams_raise_in_turn, 1),
-    WEIR_TEST_PAIR(a_reader_without_an_answer, 1),
-    WEIR_TEST_PAIR(a_value_set_back_beside_its_write, 1),
-    WEIR_TEST_PAIR(a_value_that_is_copied, 1),
-    WEIR_TEST_PAIR(a_pageable_result, 1),
-    WEIR_TEST_PAIR(a_flag_set_by_a_fill, 1),
-    WEIR_TEST_PAIR(a_flag_set_by_a_copy, 1),
-    WEIR_TEST_PAIR(a_flag_set_by_a_kernel, 1),
-    WEIR_TEST_PAIR(a_source_read_at_any_time, 1),
-    WEIR_TEST_PAIR(a_variable_of_a_module, 1),
-    WEIR_TEST_PAIR(a_registration_that_ends, 1),
-    WEIR_TEST_PAIR(event_never_recorded, 1),
-    WEIR_TEST_PAIR(a_forked_child, 1),
-    WEIR_TEST_PAIR(streams_that_end, 1),
-    WEIR_TEST_PAIR(a_borrowed_stream, 1),
-    WEIR_TEST_PAIR(told_by_a_child_graph, 1),
-    WEIR_TEST_PAIR(an_event_of_a_child_graph, 1),
-    WEIR_TEST_PAIR(a_graph_by_hand, 1),
-    WEIR_TEST_PAIR(a_node_that_is_changed, 1),
-    WEIR_TEST_PAIR(the_body_of_a_condition, 1),
-    WEIR_TEST_PAIR(an_updated_graph, 1),
-    WEIR_TEST_PAIR(branches_of_a_graph, 1),
-    WEIR_TEST_PAIR(branches_ordered_by_a_value, 3),
-    WEIR_TEST_PAIR(branches_that_wait_first, 3),
-    WEIR_TEST_PAIR(the_input_of_a_replay, 1),
-    WEIR_TEST_PAIR(two_replays, 1),
-    WEIR_TEST_PAIR(two_kernels, 1),
-    WEIR_TEST_PAIR(declared_halves, 1),
-    WEIR_TEST_PAIR(a_graph_of_many_kinds, 1),
-    WEIR_TEST_PAIR(external_library, 1),
-    WEIR_TEST_PAIR(across_devices, 1),
-    WEIR_TEST_PAIR(shows_a_lost_wait, 1),
-    WEIR_TEST_PAIR(shows_a_late_reader, 1),
-    WEIR_TEST_PAIR(shows_a_torn_pair, 2),
-    WEIR_TEST_PAIR(shows_an_overtaken_reader, 2),
-    WEIR_TEST_PAIR(shows_a_late_branch, 1),
-    WEIR_TEST_PAIR(shows_reused_memory, 1),
-    WEIR_TEST_PAIR(shows_a_fork_whose_reader_is_first, 1),
-    WEIR_TEST_PAIR(shows_a_fork_whose_reader_is_last, 1),
-};
-
 }  // namespace
-
-std::span<const ToolProgram> tool_programs() {
-  static const std::vector<ToolProgram> all = [] {
-    std::vector<ToolProgram> list(std::begin(programs), std::end(programs));
-    list.insert(list.end(), pipelines().begin(), pipelines().end());
-    return list;
-  }();
-  return all;
-}
-
 }  // namespace weir::test

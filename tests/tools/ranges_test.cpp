@@ -4,8 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
-#include "tests/unit/subprocess.hpp"
+#include "tests/tools/run_program.hpp"
 
 // Tests the ranges that the vendors' profilers receive, with stand-ins for the profilers.
 
@@ -13,11 +14,6 @@ namespace {
 
 using weir::test::Environment;
 using weir::test::Outcome;
-
-Outcome run_ranges(Environment environment) {
-  environment.insert({{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "ranges"}});
-  return weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"}, environment);
-}
 
 /// What one profiler was told, without its name, separated by blanks.
 std::string told(const Outcome& outcome, const std::string& profiler) {
@@ -34,59 +30,52 @@ std::string told(const Outcome& outcome, const std::string& profiler) {
 constexpr const char* story =
     "push solver step, push Stream::fill, pop, push Stream::fill, pop, pop, push Stream::synchronize, pop, ";
 
+/// Runs a program for a profiler. Checks that it got these texts.
+void check_told(const std::string& profiler, const std::string& program, Environment environment,
+                const std::vector<std::string>& texts) {
+  if (profiler == "roctx") {
+    const auto folder = std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string();
+    environment["LD_LIBRARY_PATH"] = weir::test::library_path(folder);
+  } else {
+    environment["NVTX_INJECTION64_PATH"] = WEIR_TEST_ROCTX;
+  }
+  environment["WEIR_TOOLS"] = "ranges";
+  const Outcome outcome = weir::test::run_program(program, environment);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.status == 0);
+  for (const std::string& text : texts) CHECK(told(outcome, profiler).find(text) != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("ranges: roctx is told of ranges and operations, in their order, where its library is") {
-  const char* const folders = std::getenv("LD_LIBRARY_PATH");
-  const Outcome o = run_ranges({{"LD_LIBRARY_PATH", std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string() + ":" +
-                                                 (folders != nullptr ? folders : "")}});
-  CAPTURE(o.errors);
-  CHECK(o.status == 0);
-  CHECK(told(o, "roctx").find(story) != std::string::npos);
+  check_told("roctx", "right_halves", {}, {story});
 }
 
 #ifdef WEIR_HAS_NVTX
 TEST_CASE("ranges: NVTX is told of ranges and operations, in their order, where a profiler is injected") {
-  const Outcome o = run_ranges({{"NVTX_INJECTION64_PATH", WEIR_TEST_ROCTX}});
-  CAPTURE(o.errors);
-  CHECK(o.status == 0);
-  CHECK(told(o, "nvtx").find(story) != std::string::npos);
+  check_told("nvtx", "right_halves", {}, {story});
 }
 #endif
 
 #if defined(WEIR_HAS_NVTX) && defined(WEIR_TEST_FAKE_CUDA)
 TEST_CASE("ranges: NVTX is told the names of CUDA's streams and events") {
-  const Outcome o = weir::test::run(WEIR_TEST_PROGRAMS, {"a_named_stream"},
-                                    {{"WEIR_BACKEND", "cuda"},
-                                     {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
-                                     {"WEIR_TOOLS", "ranges"},
-                                     {"NVTX_INJECTION64_PATH", WEIR_TEST_ROCTX}});
-  CAPTURE(o.errors);
-  CHECK(o.status == 0);
-  CHECK(told(o, "nvtx").find("name copies, ") != std::string::npos);
-  CHECK(told(o, "nvtx").find("event loaded, ") != std::string::npos);
+  check_told("nvtx", "a_named_stream", {{"WEIR_BACKEND", "cuda"}, {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA}},
+             {"name copies, ", "event loaded, "});
 }
 #endif
 
 #ifdef WEIR_TEST_FAKE_HIP
 TEST_CASE("ranges: roctx is told the names of HIP's streams and events") {
-  const char* const folders = std::getenv("LD_LIBRARY_PATH");
-  const Outcome o = weir::test::run(WEIR_TEST_PROGRAMS, {"a_named_stream"},
-                                    {{"WEIR_BACKEND", "hip"},
-                                     {"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP},
-                                     {"WEIR_HIPRTC", "/nonexistent/libhiprtc.so"},
-                                     {"WEIR_TOOLS", "ranges"},
-                                     {"LD_LIBRARY_PATH", std::filesystem::path(WEIR_TEST_ROCTX).parent_path().string() +
-                                                             ":" + (folders != nullptr ? folders : "")}});
-  CAPTURE(o.errors);
-  CHECK(o.status == 0);
-  CHECK(told(o, "roctx").find("name copies, ") != std::string::npos);
-  CHECK(told(o, "roctx").find("event loaded, ") != std::string::npos);
+  check_told(
+      "roctx", "a_named_stream",
+      {{"WEIR_BACKEND", "hip"}, {"WEIR_HIP_RUNTIME", WEIR_TEST_FAKE_HIP}, {"WEIR_HIPRTC", "/nonexistent/libhiprtc.so"}},
+      {"name copies, ", "event loaded, "});
 }
 #endif
 
 TEST_CASE("ranges: without a profiler the program runs as ever") {
-  const Outcome o = run_ranges({});
-  CHECK(o.status == 0);
-  CHECK(o.errors.empty());
+  const Outcome outcome = weir::test::run_program("right_halves", {{"WEIR_TOOLS", "ranges"}});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.errors.empty());
 }

@@ -48,7 +48,7 @@ std::vector<int> numbers(int first) {
 }
 
 /// Kernels, copies of all kinds of host memory, host functions that compute, and memory in the order of streams.
-void recorded_work(Device& device) {
+WEIR_TEST_PROGRAM(recorded_work) {
   const ModulePtr module = device.compile(source);
   const auto scale = module->kernel<void(int, const int*, int*, int)>("scale");
   const auto add_part = module->kernel<void(int, Part, int*)>("add_part");
@@ -96,7 +96,7 @@ void recorded_work(Device& device) {
 }
 
 /// Captures of several streams, child graphs, updates, a graph by hand, and launches with new inputs.
-void recorded_graphs(Device& device) {
+WEIR_TEST_PROGRAM(recorded_graphs) {
   const auto scale = device.compile(source)->kernel<void(int, const int*, int*, int)>("scale");
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<int>(n), y = device.allocate<int>(n), z = device.allocate<int>(n);
@@ -138,7 +138,7 @@ void recorded_graphs(Device& device) {
 }
 
 /// Values that streams write for each other, and one that the host writes without a call of Weir's.
-void recorded_waits(Device& device) {
+WEIR_TEST_PROGRAM(recorded_waits) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto flags = device.allocate<std::uint32_t>(2, MemoryKind::pinned);
   flags.host()[0] = flags.host()[1] = 0;
@@ -161,12 +161,12 @@ void some_work(Device& device) {
   stream->synchronize();
 }
 
-void recorded_exit(Device& device) {
+WEIR_TEST_PROGRAM(recorded_exit) {
   some_work(device);
   ::_exit(3);
 }
 
-void recorded_abort(Device& device) {
+WEIR_TEST_PROGRAM(recorded_abort) {
   some_work(device);
   const StreamPtr stream = device.create_stream();
   stream->launch_host_function([] { ::sleep(1000); });
@@ -176,7 +176,7 @@ void recorded_abort(Device& device) {
   std::abort();
 }
 
-void recorded_include_directories(Device& device) {
+WEIR_TEST_PROGRAM(recorded_include_directories) {
   some_work(device);
   CompileOptions options;
   options.include_directories = {std::filesystem::temp_directory_path()};
@@ -187,7 +187,7 @@ void recorded_include_directories(Device& device) {
   stream->synchronize();
 }
 
-void recorded_external_work(Device& device) {
+WEIR_TEST_PROGRAM(recorded_external_work) {
   some_work(device);
   const auto x = device.allocate<int>(n);
   const StreamPtr stream = device.create_stream();
@@ -197,7 +197,7 @@ void recorded_external_work(Device& device) {
   some_work(device);
 }
 
-void recorded_unknown_memory(Device& device) {
+WEIR_TEST_PROGRAM(recorded_unknown_memory) {
   some_work(device);
   const auto scale = device.compile(source)->kernel<void(int, const int*, int*, int)>("scale");
   const std::vector<int> x = numbers(0);
@@ -207,7 +207,7 @@ void recorded_unknown_memory(Device& device) {
   stream->synchronize();
 }
 
-void recorded_much(Device& device) {
+WEIR_TEST_PROGRAM(recorded_much) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<int>(n);
   for (int i = 0; i < 100; ++i) {
@@ -218,20 +218,5 @@ void recorded_much(Device& device) {
   }
 }
 
-constexpr ToolProgram programs[] = {
-    {"recorded_work", 0, recorded_work},
-    {"recorded_graphs", 0, recorded_graphs},
-    {"recorded_waits", 0, recorded_waits},
-    {"recorded_exit", 0, recorded_exit},
-    {"recorded_abort", 0, recorded_abort},
-    {"recorded_include_directories", 0, recorded_include_directories},
-    {"recorded_external_work", 0, recorded_external_work},
-    {"recorded_unknown_memory", 0, recorded_unknown_memory},
-    {"recorded_much", 0, recorded_much},
-};
-
 }  // namespace
-
-std::span<const ToolProgram> record_programs() { return programs; }
-
 }  // namespace weir::test

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/tools/run_program.hpp"
 #include "tests/unit/damage.hpp"
-#include "tests/unit/subprocess.hpp"
 #include "tools/record/format.hpp"
 #include "tools/weir/recording.hpp"
 #include "weir/error.hpp"
@@ -70,8 +70,8 @@ Bytes read_file(const std::string& name) {
 }
 
 void write_file(const std::string& name, const Bytes& bytes) {
-  std::ofstream(name, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()),
-                                              static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(name, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   ::chmod(name.c_str(), 0600);
 }
 
@@ -304,11 +304,8 @@ TEST_CASE("record: a file that cannot be written to its end changes the exit sta
 
 TEST_CASE("record: a wrong limit, and a file that cannot be made, are told before the program runs") {
   const TemporaryFolder folder;
-  const Outcome limit = weir::test::run(WEIR_TEST_PROGRAMS, {"recorded_work"},
-                                        {{"WEIR_BACKEND", "host"},
-                                         {"WEIR_TOOLS", "record"},
-                                         {"WEIR_RECORD_LIMIT", "1x"},
-                                         {"WEIR_RECORD_FILE", folder.path() + "/x"}});
+  const Outcome limit = weir::test::run_program(
+      "recorded_work", {{"WEIR_TOOLS", "record"}, {"WEIR_RECORD_LIMIT", "1x"}, {"WEIR_RECORD_FILE", folder.path() + "/x"}});
   CHECK(limit.complains("WEIR_RECORD_LIMIT='1x'"));
   CHECK(record(folder.path() + "/none/x", "recorded_work").status == 3);
 }
@@ -465,62 +462,4 @@ TEST_CASE("replay: what an operation needs is checked before anything runs") {
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 2);
   CHECK(outcome.complains("has run more often than it was launched"));
-
-}
-
-TEST_CASE("replay: hundreds of recordings with changed operations neither crash nor hang") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/recording";
-  Damage damage(7);
-  const auto below = [&](std::size_t limit) { return damage.below(limit); };
-  for (const char* program : {"recorded_work", "recorded_graphs"}) {
-    CHECK(record(file, program).status == 0);
-    const std::vector<Record> whole = records_of(read_file(file));
-    int refused = 0, made = 0;
-    for (int i = 0; i < 400; ++i) {
-      std::vector<Record> records = whole;
-      for (std::size_t changes = 1 + below(3); changes > 0; --changes) {
-        const std::size_t at = below(records.size());
-        Record& one = records[at];
-        if (one.kind == "piec" || one.kind == "modu") continue;  // numbers and code, with which programs may do anything
-        switch (below(5)) {
-          case 0: records.erase(records.begin() + static_cast<std::ptrdiff_t>(at)); break;
-          case 1: records.insert(records.begin() + static_cast<std::ptrdiff_t>(below(records.size())), Record(one)); break;
-          case 2: std::swap(one, records[below(records.size())]); break;
-          default: {
-            if (one.kind != "oper" && one.data.size() < 4) break;
-            SavedOperation other{};
-            const std::uint32_t number = static_cast<std::uint32_t>(below(8) == 0 ? damage.number() : below(8));
-            if (one.kind != "oper") {
-              std::memcpy(one.data.data(), &number, sizeof(number));
-              break;
-            }
-            std::memcpy(&other, one.data.data(), sizeof(other));
-            std::uint32_t* const numbers[] = {&other.stream, &other.object, &other.other, &other.reads, &other.results};
-            if (const std::size_t which = below(7); which < 5) {
-              *numbers[which] = number;
-            } else {
-              other.kind = static_cast<std::uint8_t>(below(static_cast<std::size_t>(OperationKind::load_module) + 2));
-              other.reads = other.results = 0;
-              if (which == 6) one.data.resize(sizeof(other));
-            }
-            std::memcpy(one.data.data(), &other, sizeof(other));
-          }
-        }
-      }
-      const Bytes bytes = file_of(records);
-      if (!refusal_of(bytes).empty()) {
-        ++refused;
-        continue;
-      }
-      ++made;
-      write_file(file, bytes);
-      const Outcome outcome = replay_in_time(file);
-      CAPTURE(i);
-      CAPTURE(outcome.errors);
-      CHECK(outcome.status < 4);
-    }
-    CHECK(refused > 50);
-    CHECK(made > 50);
-  }
 }

@@ -22,6 +22,11 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto slow = 400ms;
 
+#define WEIR_SLOW_PROGRAM(name)                                         \
+  void name(Device& device);                                            \
+  const AddStuckProgram add_##name(slow_programs(), {#name, {}, name}); \
+  void name(Device& device)
+
 void set(std::uint32_t* word) { std::atomic_ref(*word).store(1); }
 
 /// A stream that waits for a word.
@@ -36,7 +41,7 @@ struct Waiting {
   std::uint32_t* word;
 };
 
-void another_thread_writes(Device& device) {
+WEIR_SLOW_PROGRAM(another_thread_writes) {
   const Waiting waiting(device);
   std::thread other([&] {
     std::this_thread::sleep_for(slow);
@@ -46,14 +51,14 @@ void another_thread_writes(Device& device) {
   other.join();
 }
 
-void this_thread_writes(Device& device) {
+WEIR_SLOW_PROGRAM(this_thread_writes) {
   const Waiting waiting(device);
   std::this_thread::sleep_for(slow);
   set(waiting.word);
   waiting.stream->synchronize();
 }
 
-void another_thread_submits(Device& device) {
+WEIR_SLOW_PROGRAM(another_thread_submits) {
   const Waiting waiting(device);
   const StreamPtr writer = device.create_stream();
   std::thread other([&] {
@@ -64,7 +69,7 @@ void another_thread_submits(Device& device) {
   other.join();
 }
 
-void a_slow_function(Device& device) {
+WEIR_SLOW_PROGRAM(a_slow_function) {
   const Waiting waiting(device);
   const StreamPtr writer = device.create_stream();
   writer->launch_host_function([] { std::this_thread::sleep_for(slow); });
@@ -72,7 +77,7 @@ void a_slow_function(Device& device) {
   waiting.stream->synchronize();
 }
 
-void a_busy_function(Device& device) {
+WEIR_SLOW_PROGRAM(a_busy_function) {
   const Waiting waiting(device);
   const StreamPtr writer = device.create_stream();
   writer->launch_host_function([] {
@@ -83,7 +88,7 @@ void a_busy_function(Device& device) {
   waiting.stream->synchronize();
 }
 
-void a_function_that_is_told(Device& device) {
+WEIR_SLOW_PROGRAM(a_function_that_is_told) {
   const StreamPtr stream = device.create_stream();
   std::mutex mutex;
   std::condition_variable changed;
@@ -102,19 +107,19 @@ void a_function_that_is_told(Device& device) {
   other.join();
 }
 
-void a_wait_with_a_deadline(Device& device) {
+WEIR_SLOW_PROGRAM(a_wait_with_a_deadline) {
   const Waiting waiting(device);
   if (!waiting.stream->synchronize_for(slow)) set(waiting.word);
   waiting.stream->synchronize();
 }
 
-void a_device_with_a_deadline(Device& device) {
+WEIR_SLOW_PROGRAM(a_device_with_a_deadline) {
   const Waiting waiting(device);
   if (!device.synchronize_for(slow)) set(waiting.word);
   device.synchronize();
 }
 
-void a_thread_that_polls(Device& device) {
+WEIR_SLOW_PROGRAM(a_thread_that_polls) {
   const Waiting waiting(device);
   const auto end = std::chrono::steady_clock::now() + slow;
   while (!waiting.stream->is_complete()) {
@@ -136,7 +141,7 @@ pid_t start_process(const F& function) {
   return child;
 }
 
-void another_process_writes(Device& device) {
+WEIR_SLOW_PROGRAM(another_process_writes) {
   auto* const word =
       static_cast<std::uint32_t*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const pid_t child = start_process([&] { set(word); });
@@ -148,7 +153,7 @@ void another_process_writes(Device& device) {
 
 // --- The device's own work --------------------------------------------------------------------------------------------
 
-void a_slow_kernel(Device& device) {
+WEIR_SLOW_PROGRAM(a_slow_kernel) {
   const Waiting waiting(device);
   const ModulePtr module = device.compile(
       "extern \"C\" __global__ void wait_for(volatile unsigned* word, unsigned* next) { while (*word == 0) {} *next = 1; }");
@@ -162,7 +167,7 @@ void a_slow_kernel(Device& device) {
   other.join();
 }
 
-void a_graph_with_a_slow_function(Device& device) {
+WEIR_SLOW_PROGRAM(a_graph_with_a_slow_function) {
   const Waiting waiting(device);
   const StreamPtr writer = device.create_stream();
   const GraphExecPtr exec = writer
@@ -175,7 +180,7 @@ void a_graph_with_a_slow_function(Device& device) {
   waiting.stream->synchronize();
 }
 
-void a_continuation_writes(Device& device) {
+WEIR_SLOW_PROGRAM(a_continuation_writes) {
   const Waiting waiting(device);
   const StreamPtr other = device.create_stream();
   when_done(*other, [&](std::exception_ptr) {
@@ -186,7 +191,7 @@ void a_continuation_writes(Device& device) {
 }
 
 /// The function's captured object goes on a thread of Weir's, and writes in its destructor.
-void a_destructor_writes(Device& device) {
+WEIR_SLOW_PROGRAM(a_destructor_writes) {
   struct Writer {
     explicit Writer(std::uint32_t* at) : word(at) {}
     ~Writer() {
@@ -201,7 +206,7 @@ void a_destructor_writes(Device& device) {
   waiting.stream->synchronize();
 }
 
-void a_late_rank(Device& device) {
+WEIR_SLOW_PROGRAM(a_late_rank) {
   Device& second = device.backend().device(1);
   const std::vector<Device*> both = {&device, &second};
   const auto ranks = Communicator::from_devices(both);
@@ -220,7 +225,7 @@ void a_late_rank(Device& device) {
 }
 
 /// What waits for a rank in vain fails when the time is over, and is no deadlock.
-void a_rank_that_never_comes(Device& device) {
+WEIR_SLOW_PROGRAM(a_rank_that_never_comes) {
   Device& second = device.backend().device(1);
   const std::vector<Device*> both = {&device, &second};
   const auto ranks = Communicator::from_devices(both, {.timeout = slow});
@@ -231,27 +236,5 @@ void a_rank_that_never_comes(Device& device) {
   a->synchronize();
 }
 
-const StuckProgram all[] = {
-    {"another_thread_writes", {}, another_thread_writes},
-    {"this_thread_writes", {}, this_thread_writes},
-    {"another_thread_submits", {}, another_thread_submits},
-    {"a_slow_function", {}, a_slow_function},
-    {"a_busy_function", {}, a_busy_function},
-    {"a_function_that_is_told", {}, a_function_that_is_told},
-    {"a_wait_with_a_deadline", {}, a_wait_with_a_deadline},
-    {"a_device_with_a_deadline", {}, a_device_with_a_deadline},
-    {"a_thread_that_polls", {}, a_thread_that_polls},
-    {"another_process_writes", {}, another_process_writes},
-    {"a_slow_kernel", {}, a_slow_kernel},
-    {"a_graph_with_a_slow_function", {}, a_graph_with_a_slow_function},
-    {"a_continuation_writes", {}, a_continuation_writes},
-    {"a_destructor_writes", {}, a_destructor_writes},
-    {"a_late_rank", {}, a_late_rank},
-    {"a_rank_that_never_comes", {}, a_rank_that_never_comes},
-};
-
 }  // namespace
-
-std::span<const StuckProgram> slow_programs() { return all; }
-
 }  // namespace weir::test

@@ -33,8 +33,8 @@ int main(int argc, char** argv) try {
     ::setitimer(ITIMER_REAL, &time, nullptr);
   }
   if (argc > 1 && std::string_view(argv[1]) == "forks") fork_and_end();
-  for (const auto& programs : {weir::test::deadlocks(), weir::test::slow_programs()}) {
-    for (const weir::test::StuckProgram& program : programs) {
+  for (const auto* const programs : {&weir::test::deadlocks(), &weir::test::slow_programs()}) {
+    for (const weir::test::StuckProgram& program : *programs) {
       if (argc > 1 && std::string_view(argv[1]) == program.name) program.run(weir::default_device());
     }
   }

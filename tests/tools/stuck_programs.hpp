@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "weir/weir.hpp"
@@ -17,7 +17,18 @@ struct StuckProgram {
   void (*run)(Device& device);
 };
 
-std::span<const StuckProgram> deadlocks();
-std::span<const StuckProgram> slow_programs();
+/// Each file adds its own programs.
+inline std::vector<StuckProgram>& deadlocks() {
+  static std::vector<StuckProgram> all;
+  return all;
+}
+inline std::vector<StuckProgram>& slow_programs() {
+  static std::vector<StuckProgram> all;
+  return all;
+}
+
+struct AddStuckProgram {
+  AddStuckProgram(std::vector<StuckProgram>& to, StuckProgram program) { to.push_back(std::move(program)); }
+};
 
 }  // namespace weir::test

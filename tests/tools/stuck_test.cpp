@@ -15,15 +15,14 @@
 #include <future>
 #include <iterator>
 #include <map>
-#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "tests/tools/run_program.hpp"
 #include "tests/tools/stuck_programs.hpp"
-#include "tests/unit/subprocess.hpp"
 
 // Tests that programs that hang are reported, with the work that they wait for, and that slow ones continue.
 
@@ -39,7 +38,7 @@ struct Run {
 };
 
 /// Runs all of them at the same time, since they sleep.
-std::vector<Run> run_all(std::span<const StuckProgram> programs, const Environment& environment, int seconds = 60) {
+std::vector<Run> run_all(const std::vector<StuckProgram>& programs, const Environment& environment, int seconds = 60) {
   std::vector<std::future<Outcome>> running;
   for (const StuckProgram& program : programs) {
     running.push_back(std::async(std::launch::async, [&] {
@@ -141,15 +140,9 @@ TEST_CASE("stuck: a slow program goes on under a schedule, whoever ends its wait
 
 #ifdef WEIR_TEST_BRIDGE
 TEST_CASE("stuck: of a GPU the journal knows what streams wait for, and WEIR_STUCK switches it on") {
-  // HIP's backend over a CUDA driver on the CPU, whose streams are threads.
-  const char* const folders = std::getenv("LD_LIBRARY_PATH");
   const Outcome outcome =
       weir::test::run(WEIR_STUCK_PROGRAMS, {"crosswise", "3"},
-                      {{"WEIR_BACKEND", "hip"},
-                       {"WEIR_HIP_RUNTIME", WEIR_TEST_BRIDGE},
-                       {"WEIR_ENABLE_FEATURES", "wait_value_32"},
-                       {"LD_LIBRARY_PATH", std::string(WEIR_TEST_CPU_CUDA) + ":" + (folders != nullptr ? folders : "")},
-                       {"WEIR_STUCK", "300ms"}});
+                      weir::test::bridge({{"WEIR_ENABLE_FEATURES", "wait_value_32"}, {"WEIR_STUCK", "300ms"}}));
   CAPTURE(outcome.errors);
   CHECK(outcome.complains(" has been in Stream::synchronize of hip:0 stream 0x"));
   CHECK(outcome.complains("(32 bits) to be 1, now it is 0, followed by 1 operation"));
@@ -185,8 +178,8 @@ TEST_CASE("stuck: weir stuck asks a process that was started with WEIR_STUCK, an
 }
 
 TEST_CASE("stuck: a child that a process has forked does not stand for it when it is gone") {
-  const Outcome parent = weir::test::run(WEIR_STUCK_PROGRAMS, {"forks", "20"},
-                                         {{"WEIR_BACKEND", "host"}, {"WEIR_STUCK", "1min"}});
+  const Outcome parent =
+      weir::test::run(WEIR_STUCK_PROGRAMS, {"forks", "20"}, {{"WEIR_BACKEND", "host"}, {"WEIR_STUCK", "1min"}});
   CAPTURE(parent.errors);
   REQUIRE(parent.status == 0);
   std::istringstream numbers(parent.output);

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/unit/subprocess.hpp"
+#include "tests/tools/run_program.hpp"
 
 // Tests the trace of the tool `timeline`, decoded according to Perfetto's .proto files.
 
@@ -179,6 +179,24 @@ Trace read_trace_of(const std::string& file, bool is_cut = false) {
   return read_trace(content, is_cut);
 }
 
+struct Traced {
+  weir::test::Outcome outcome;
+  Trace trace;
+};
+/// Runs a program on the host, or on `backend`, and reads its trace.
+Traced run_traced(const std::string& program, bool is_cut = false, const char* backend = nullptr) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() + "/trace";
+  const weir::test::Environment environment = {
+      {"WEIR_BACKEND", backend != nullptr ? backend : "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}};
+  Traced run{weir::test::run("/usr/bin/timeout", {"60", WEIR_TEST_PROGRAMS, program}, environment), {}};
+  CAPTURE(run.outcome.errors);
+  CHECK((run.outcome.status == 0) != is_cut);
+  CHECK(run.outcome.complains(file + " written") != is_cut);
+  run.trace = read_trace_of(file, is_cut);
+  return run;
+}
+
 /// How long some slice of that track that is in no other was there, in milliseconds: what the summary calls busy.
 double busy_ms(const Trace& trace, std::uint64_t track) {
   std::uint64_t sum = 0;
@@ -191,21 +209,12 @@ double busy_ms(const Trace& trace, std::uint64_t track) {
 }  // namespace
 
 TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const char* const backend = std::getenv("WEIR_TEST_BACKEND");
-  const auto outcome = weir::test::run(
-      WEIR_TEST_PROGRAMS, {"right_write_then_read"},
-      {{"WEIR_BACKEND", backend != nullptr ? backend : "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  CHECK(outcome.complains(file + " written"));
-  CHECK(outcome.complains("some stream busy"));
-  const Trace trace = read_trace_of(file);
+  const Traced run = run_traced("right_write_then_read", false, std::getenv("WEIR_TEST_BACKEND"));
+  CHECK(run.outcome.complains("some stream busy"));
 
   const Slice *fill = nullptr, *copy = nullptr, *wait = nullptr;
   std::uint64_t fill_track = 0, copy_track = 0;
-  for (const auto& [track, slices] : trace.slices) {
+  for (const auto& [track, slices] : run.trace.slices) {
     for (const Slice& slice : slices) {
       CHECK(slice.end >= slice.begin);
       if (slice.name == "fill") fill = &slice, fill_track = track;
@@ -215,12 +224,12 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   }
   REQUIRE((fill != nullptr && copy != nullptr && wait != nullptr));
   CHECK(fill_track != copy_track);
-  CHECK(trace.tracks.at(fill_track).find("stream") != std::string::npos);
+  CHECK(run.trace.tracks.at(fill_track).find("stream") != std::string::npos);
   CHECK(fill->annotations.at("bytes") == 4096 * sizeof(float));
   CHECK(copy->begin >= fill->end);
   // Where the fill was written before the other stream waited for it, the arrow begins at its end.
   std::set<std::uint64_t> flows = fill->flows;
-  for (const Slice& slice : trace.slices.at(fill_track)) {
+  for (const Slice& slice : run.trace.slices.at(fill_track)) {
     if (slice.name != "awaited") continue;
     CHECK(slice.begin == std::max(fill->begin, fill->end - 1));
     flows.insert(slice.flows.begin(), slice.flows.end());
@@ -228,37 +237,26 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
   REQUIRE(flows.size() == 1);
   CHECK(flows == copy->flow_ends);
 
-  REQUIRE(trace.counters.size() == 1);
-  const auto& [track, values] = *trace.counters.begin();
-  CHECK(trace.tracks.at(track).find("memory in use") != std::string::npos);
+  REQUIRE(run.trace.counters.size() == 1);
+  const auto& [track, values] = *run.trace.counters.begin();
+  CHECK(run.trace.tracks.at(track).find("memory in use") != std::string::npos);
   CHECK(values == std::vector<std::uint64_t>{16384, 32768, 49152, 32768, 16384, 0});
 }
 
 TEST_CASE("timeline: work that is under way when the program ends is in the trace") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run("/usr/bin/timeout", {"60", WEIR_TEST_PROGRAMS, "right_work_at_the_end"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  CHECK(outcome.complains(": 100 operations, busy"));
-  CHECK(outcome.complains(": 1 operations, busy"));
-  CHECK_FALSE(outcome.complains("have no time"));
+  const Traced run = run_traced("right_work_at_the_end");
+  CHECK(run.outcome.complains(": 100 operations, busy"));
+  CHECK(run.outcome.complains(": 1 operations, busy"));
+  CHECK_FALSE(run.outcome.complains("have no time"));
 }
 
 TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch's slice") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_a_graph_of_many_kinds"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  CHECK(outcome.complains(": 2 operations, busy"));  // nodes are parts of these
-  const Trace trace = read_trace_of(file);
+  const Traced run = run_traced("right_a_graph_of_many_kinds");
+  CHECK(run.outcome.complains(": 2 operations, busy"));  // nodes are parts of these
 
   std::uint64_t stream = 0;
   std::vector<Slice> launches;
-  for (const auto& [track, slices] : trace.slices) {
+  for (const auto& [track, slices] : run.trace.slices) {
     for (const Slice& slice : slices) {
       if (slice.name != "launch_graph") continue;
       stream = track;
@@ -266,12 +264,12 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
     }
   }
   REQUIRE(launches.size() == 2);
-  CHECK(trace.slices.at(stream).size() > 2);
+  CHECK(run.trace.slices.at(stream).size() > 2);
   // The time of a node is a part of its launch's, and is not counted again.
   char busy[64];
-  std::snprintf(busy, sizeof busy, ": 2 operations, busy %.3f ms, ", busy_ms(trace, stream));
-  CHECK(outcome.complains(busy));
-  CHECK(busy_ms(trace, stream) >= 90);
+  std::snprintf(busy, sizeof busy, ": 2 operations, busy %.3f ms, ", busy_ms(run.trace, stream));
+  CHECK(run.outcome.complains(busy));
+  CHECK(busy_ms(run.trace, stream) >= 90);
   bool overlaps = false;
   for (const Slice& launch : launches) {
     CHECK(launch.within.empty());
@@ -280,8 +278,8 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
               {"nodes: kernel", 1}, {"nodes: fill", 1}, {"nodes: host_function", 2}, {"nodes: child_graph", 1}});
     std::map<std::string, Slice> nodes;  // those in the child graph have its name in front
     std::map<std::string, std::uint64_t> tracks;
-    for (const auto& [track, slices] : trace.slices) {
-      if (track != stream && trace.parents.at(track) != stream) continue;
+    for (const auto& [track, slices] : run.trace.slices) {
+      if (track != stream && run.trace.parents.at(track) != stream) continue;
       for (const Slice& slice : slices) {
         if (slice.name == "launch_graph" || slice.begin < launch.begin || slice.end > launch.end) continue;
         std::string name = slice.within == "child_graph" ? "child_graph/" + slice.name : slice.name;
@@ -314,7 +312,7 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
     overlaps = true;
     CHECK(tracks["child_graph"] != tracks["host_function 2"]);
     const std::uint64_t below = std::max(tracks["child_graph"], tracks["host_function 2"]);
-    CHECK(trace.tracks.at(below) == trace.tracks.at(stream) + " branch 2");
+    CHECK(run.trace.tracks.at(below) == run.trace.tracks.at(stream) + " branch 2");
   }
   CHECK(overlaps);
 }
@@ -338,19 +336,13 @@ TEST_CASE("timeline: a trace that is named" * doctest::skip(std::getenv("WEIR_TE
 }
 
 TEST_CASE("timeline: 4000 more replays of a graph take no more memory") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"many_replays"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);  // the program looks at its memory
-  CHECK(outcome.complains(": 6000 operations, busy"));
-  CHECK_FALSE(outcome.complains("have no time"));
-  CHECK_FALSE(outcome.complains("are not shown"));
-  const Trace trace = read_trace_of(file);
+  const Traced run = run_traced("many_replays");
+  CHECK(run.outcome.complains(": 6000 operations, busy"));
+  CHECK_FALSE(run.outcome.complains("have no time"));
+  CHECK_FALSE(run.outcome.complains("are not shown"));
   std::map<std::string, int> counts;
   std::size_t arrows = 0;
-  for (const auto& [track, slices] : trace.slices) {
+  for (const auto& [track, slices] : run.trace.slices) {
     for (const Slice& slice : slices) {
       ++counts[slice.name];
       arrows += slice.flow_ends.size();
@@ -364,16 +356,9 @@ TEST_CASE("timeline: 4000 more replays of a graph take no more memory") {
 }
 
 TEST_CASE("timeline: a program that is killed leaves a trace up to there") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"is_killed"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.status != 0);
-  CHECK_FALSE(outcome.complains("written"));
-  const Trace trace = read_trace_of(file, true);
+  const Traced run = run_traced("is_killed", true);
   int fills = 0, open_waits = 0, open_ranges = 0;
-  for (const auto& [track, slices] : trace.slices) {
+  for (const auto& [track, slices] : run.trace.slices) {
     for (const Slice& slice : slices) {
       if (slice.name == "fill" && slice.end != 0) ++fills;
       if (slice.name == "Stream::synchronize" && slice.end == 0) ++open_waits;
@@ -388,8 +373,8 @@ TEST_CASE("timeline: a program that is killed leaves a trace up to there") {
 TEST_CASE("timeline: a program that polls, and is killed, leaves its work and few of its questions") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"is_killed_as_it_polls"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  const auto outcome =
+      weir::test::run_program("is_killed_as_it_polls", {{"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
   CHECK(outcome.status != 0);
   CHECK(std::filesystem::file_size(file) < 100000);
   const Trace trace = read_trace_of(file, true);
@@ -401,26 +386,15 @@ TEST_CASE("timeline: a program that polls, and is killed, leaves its work and fe
 }
 
 TEST_CASE("timeline: work without a time is counted, and told") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"much_at_once"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.status == 0);
-  CHECK(outcome.complains(": 16384 operations, busy"));
-  CHECK(outcome.complains("  3617 operations have no time: more than 16384 were pending"));
+  const Traced run = run_traced("much_at_once");
+  CHECK(run.outcome.complains(": 16384 operations, busy"));
+  CHECK(run.outcome.complains("  3617 operations have no time: more than 16384 were pending"));
 }
 
 TEST_CASE("timeline: an arrow begins in work that was over, and written, when it was waited for") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"a_late_wait"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  const Trace trace = read_trace_of(file);
+  const Traced run = run_traced("a_late_wait");
   std::set<std::uint64_t> flows, flow_ends;
-  for (const auto& [track, slices] : trace.slices) {
+  for (const auto& [track, slices] : run.trace.slices) {
     for (const Slice& slice : slices) {
       if (slice.name == "copy") flow_ends = slice.flow_ends;
       if (slice.name != "awaited") continue;
@@ -438,8 +412,7 @@ TEST_CASE("timeline: a file that another process writes is left alone") {
   const int held = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(::flock(held, LOCK_EX) == 0);
   REQUIRE(::write(held, "held", 4) == 4);
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
+  const auto outcome = weir::test::run_program("right_halves", {{"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
   CHECK(outcome.complains("another process writes '" + file + "', so this one writes '" + file + "."));
@@ -449,43 +422,26 @@ TEST_CASE("timeline: a file that another process writes is left alone") {
   ::close(held);
 }
 
-TEST_CASE("timeline: a file without a name is a bad variable") {
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", ""}});
-  CHECK(outcome.status == 1);
-  CHECK(outcome.complains("reading WEIR_TIMELINE='': it is set but empty"));
-}
-
-TEST_CASE("timeline: a disk that is full is reported, and the exit status says so") {
-  const auto outcome =
-      weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
-                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", "/dev/full"}});
-  CHECK(outcome.status == 3);
-  CHECK(outcome.complains("the file '/dev/full' could not be written: No space left on device"));
-  CHECK(outcome.complains("weir timeline: the trace is incomplete, because '/dev/full' could not be written"));
-}
-
-TEST_CASE("timeline: a file that cannot be written is reported, and the exit status says so") {
-  const auto outcome =
-      weir::test::run(WEIR_TEST_PROGRAMS, {"right_halves"},
-                      {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline,race"}, {"WEIR_TIMELINE", "/nonexistent/trace"}});
-  CHECK(outcome.status == 3);
-  CHECK(outcome.complains("'/nonexistent/trace' could not be written"));
+TEST_CASE("timeline: a file without a name is a bad variable, and one that cannot be written changes the exit status") {
+  const auto refused = [](const std::string& file, int status, const char* text) {
+    const auto outcome = weir::test::run_program("right_halves", {{"WEIR_TOOLS", "timeline,race"}, {"WEIR_TIMELINE", file}});
+    CAPTURE(outcome.errors);
+    CHECK(outcome.status == status);
+    CHECK(outcome.complains(text));
+  };
+  refused("", 1, "reading WEIR_TIMELINE='': it is set but empty");
+  refused("/dev/full", 3, "the file '/dev/full' could not be written: No space left on device");
+  refused("/dev/full", 3, "weir timeline: the trace is incomplete, because '/dev/full' could not be written");
+  refused("/nonexistent/trace", 3, "'/nonexistent/trace' could not be written");
 }
 
 TEST_CASE("timeline: tracks and slices have the names that the program gave") {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() + "/trace";
-  const auto outcome = weir::test::run(WEIR_TEST_PROGRAMS, {"named_objects"},
-                                       {{"WEIR_BACKEND", "host"}, {"WEIR_TOOLS", "timeline"}, {"WEIR_TIMELINE", file}});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  CHECK(outcome.complains("host:0 stream 'consumer' 0x"));
-  const Trace trace = read_trace_of(file);
+  const Traced run = run_traced("named_objects");
+  CHECK(run.outcome.complains("host:0 stream 'consumer' 0x"));
   std::set<std::string> slices;
   std::string tracks;
-  for (const auto& [track, name] : trace.tracks) tracks += name + "\n";
-  for (const auto& [track, list] : trace.slices) {
+  for (const auto& [track, name] : run.trace.tracks) tracks += name + "\n";
+  for (const auto& [track, list] : run.trace.slices) {
     for (const Slice& slice : list) slices.insert(slice.name);
   }
   CAPTURE(tracks);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/tools/validate_programs.hpp"
-
 #include <sys/mman.h>
 
 #include <cstddef>
@@ -9,6 +7,8 @@
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "tests/tools/programs.hpp"
 
 // Implements the programs for `validate`.
 
@@ -26,20 +26,21 @@ Device& peer_of(Device& device) {
 
 constexpr const char* source = "extern \"C\" __global__ void set(unsigned* x, const unsigned* y) { *x = *y; }";
 
+constexpr const char* host_memory = "host memory that devices cannot access";
+constexpr const char* ended = "the registration of this host memory has ended";
+constexpr const char* freed = "the memory was freed";
+constexpr const char* dead = "memory that the graph uses was freed after the capture";
+
 // --- Host memory ------------------------------------------------------------------------------------------------------
 
-template <bool right>
-void fills_host_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, fills_host_memory, host_memory) {
   std::vector<unsigned> plain(n);
   auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
   weir::detail::fill_elements(*stream, right ? pinned.data() : plain.data(), 1, 4, n);
   stream->synchronize();
 }
 
-template <bool right>
-void launches_with_a_local_variable(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_with_a_local_variable, host_memory) {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1);
   stream->zero(y);
@@ -48,9 +49,7 @@ void launches_with_a_local_variable(Device& device) {
   stream->synchronize();
 }
 
-template <bool right>
-void waits_for_a_plain_variable(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, waits_for_a_plain_variable, host_memory) {
   auto pinned = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
   std::vector<std::uint32_t> plain(1);
   std::uint32_t* const word = right ? pinned.data() : plain.data();
@@ -60,9 +59,7 @@ void waits_for_a_plain_variable(Device& device) {
 }
 
 /// Registered memory is known until it is unregistered.
-template <bool right>
-void uses_memory_after_its_registration(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, uses_memory_after_its_registration, ended) {
   std::vector<unsigned> plain(n);
   Ptr<HostRegistration> registration = device.register_host(plain);
   if (!right) registration.reset();
@@ -71,9 +68,8 @@ void uses_memory_after_its_registration(Device& device) {
 }
 
 /// Pageable memory is a source and a destination of copies as any.
-template <bool right>
-void copies_pageable_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, copies_pageable_memory,
+                   "2048 bytes after the end of the allocation; it begins at byte 0 of 2048") {
   std::vector<unsigned> plain(n, 5);
   auto x = device.allocate<unsigned>(right ? n : n / 2);
   stream->copy_bytes(x.data(), plain.data(), n * sizeof(unsigned));
@@ -81,67 +77,52 @@ void copies_pageable_memory(Device& device) {
 }
 
 /// A graph's node is given other memory before the former is dropped.
-template <bool right>
-void drops_the_memory_of_a_node(Device& device) {
+WEIR_VALIDATE_PAIR(validate, drops_the_memory_of_a_node, dead) {
   if (!device.supports(Feature::graph_node_changes)) return;
-  const StreamPtr stream = device.create_stream();
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   GraphNode node;
-  const auto exec = stream->capture([&](Stream& s) {
-                            s.fill(x, 1U);
-                            node = s.last_captured_node();
-                          })->instantiate();
+  const auto exec = stream
+                        ->capture([&](Stream& s) {
+                          s.fill(x, 1U);
+                          node = s.last_captured_node();
+                        })
+                        ->instantiate();
   GraphChanges changes;
   changes.fill(node, y, 2U);
   if (right) exec->apply(changes);
   x.reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
 // --- Ranges -----------------------------------------------------------------------------------------------------------
 
-template <bool right>
-void reads_beyond_the_end(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, reads_beyond_the_end,
+                   "2048 bytes after the end of the allocation; it begins at byte 2048 of 4096") {
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(2 * n);
   stream->copy_bytes(y.data(), x.data() + n / 2, (right ? n / 2 : n) * sizeof(unsigned));
-  stream->synchronize();
 }
 
-template <bool right>
-void fills_rows_beyond_the_end(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, fills_rows_beyond_the_end, "128 bytes after the end of the allocation") {
   auto x = device.allocate<unsigned>(n);
   stream->fill(PitchedSpan<unsigned>{x.data(), {32, right ? n * 4 / 256 : n * 4 / 256 + 1}, 256, 0}, 1U);
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_with_a_span_that_is_too_long(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_with_a_span_that_is_too_long, "4 bytes after the end of the allocation") {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(1);
   stream->zero(y);
   stream->launch(kernel, {1, 1}, std::span(x.data(), right ? n : n + 1), y);
-  stream->synchronize();
 }
 
-template <bool right>
-void begins_before_the_allocation(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, begins_before_the_allocation, "the range begins 16 bytes before an allocation of 4096 bytes") {
   auto pinned = device.allocate<unsigned>(n, MemoryKind::pinned);
   weir::detail::fill_elements(*stream, right ? pinned.data() : pinned.data() - 4, 1, 4, 8);
-  stream->synchronize();
 }
 
 /// What is around memory that another library lends may be the library's, too.
-template <bool right>
-void copies_around_adopted_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, copies_around_adopted_memory, "it begins at byte 0 of 64") {
   std::vector<unsigned> base(64);
-  const AllocationPtr view =
-      device.adopt_memory(base.data() + 4, 16 * sizeof(unsigned), MemoryKind::pinned, [](void*) {});
+  const AllocationPtr view = device.adopt_memory(base.data() + 4, 16 * sizeof(unsigned), MemoryKind::pinned, [](void*) {});
   auto x = device.allocate<unsigned>(64);
   stream->fill(x, 1U);
   stream->copy_bytes(base.data() + 4, x.data(), (right ? 16 : 60) * sizeof(unsigned));
@@ -153,27 +134,19 @@ void copies_within(Stream& stream, T* to, const T* from, std::size_t count) {
   stream.copy_bytes(to, from, count * sizeof(T));
 }
 
-template <bool right>
-void copies_onto_the_source(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, copies_onto_the_source, "it overlaps the source, 2048 bytes at 0x") {
   auto x = device.allocate<unsigned>(n);
   copies_within(*stream, x.data() + (right ? n / 2 : 16), x.data(), n / 2);
-  stream->synchronize();
 }
 
 /// Columns that lie side by side do not overlap.
-template <bool right>
-void copies_columns(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, copies_columns, "it overlaps the source, ") {
   auto x = device.allocate<unsigned>(n);
   const auto columns = [&](std::size_t first) { return PitchedSpan<unsigned>{x.data() + first, {8, n / 32}, 128, 0}; };
   stream->copy(columns(right ? 8 : 7), columns(0));
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_with_a_null_span(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_with_a_null_span, "16 bytes at 0x0: the address is null, but the size is not 0") {
   const KernelPtr kernel =
       device.compile("extern \"C\" __global__ void maybe(unsigned* x, unsigned* y) { if (x != nullptr) *y = *x; }")
           ->untyped_kernel("maybe");
@@ -181,61 +154,46 @@ void launches_with_a_null_span(Device& device) {
   if (right) stream->launch(kernel, {1, 1}, static_cast<unsigned*>(nullptr), y);
   if (right) stream->launch(kernel, {1, 1}, Span<unsigned>(nullptr, 0), y);
   if (!right) stream->launch(kernel, {1, 1}, Span<unsigned>(nullptr, 4), y);
-  stream->synchronize();
 }
 
 // --- Devices ----------------------------------------------------------------------------------------------------------
 
-template <bool right>
-void uses_memory_of_a_peer(Device& device) {
+WEIR_VALIDATE_PAIR(validate, uses_memory_of_a_peer, "has no access to it; call enable_peer_access") {
   Device& other = peer_of(device);
-  const StreamPtr stream = device.create_stream();
   auto x = other.allocate<unsigned>(n);
   if (right) device.enable_peer_access(other);
   stream->fill(x, 1U);
-  stream->synchronize();
 }
 
-template <bool right>
-void uses_memory_of_a_peer_no_more(Device& device) {
+WEIR_VALIDATE_PAIR(validate, uses_memory_of_a_peer_no_more, "has no access to it; call enable_peer_access") {
   Device& other = peer_of(device);
-  const StreamPtr stream = device.create_stream();
   auto x = other.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   device.enable_peer_access(other);
   device.disable_peer_access(other);
   if (right) stream->copy_peer(y.data(), device, x.data(), other, x.size_bytes());
   if (!right) stream->fill(x, 1U);
-  stream->synchronize();
 }
 
 // --- Freed memory -----------------------------------------------------------------------------------------------------
 
-template <bool right>
-void uses_freed_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, uses_freed_memory, freed) {
   auto x = device.allocate<unsigned>(n);
   unsigned* const address = x.data();
   if (!right) x.reset();
   weir::detail::fill_elements(*stream, address, 1, 4, n);
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_with_freed_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_with_freed_memory, freed) {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = stream->allocate_async<unsigned>(1), y = stream->allocate_async<unsigned>(1);
   stream->zero(y);
   unsigned* const address = x.data();
   if (!right) x.reset();
   stream->launch(kernel, {1, 1}, address, y);
-  stream->synchronize();
 }
 
 /// Its address may be another allocation's now, which is a right one.
-template <bool right>
-void uses_memory_at_an_old_address(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, uses_memory_at_an_old_address, freed) {
   void* former = nullptr;
   for (int i = 0; i < 3; ++i) {
     auto x = device.allocate<unsigned>(n);
@@ -252,22 +210,18 @@ GraphPtr fill_graph(Stream& stream, const Buffer<unsigned>& x) {
   return stream.capture([&](Stream& s) { s.fill(x, 1U); });
 }
 
-template <bool right>
-void launches_a_graph_on_dead_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_a_graph_on_dead_memory, dead) {
   auto x = device.allocate<unsigned>(n);
   const GraphExecPtr exec = fill_graph(*stream, x)->instantiate();
   exec->launch(*stream);
   stream->synchronize();
   if (!right) x.reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
 /// Of host memory it is the registration that a graph needs.
-template <bool right>
-void launches_a_graph_after_a_registration(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_a_graph_after_a_registration,
+                   "the registration of host memory that the graph uses has ended") {
   std::vector<unsigned> plain(n);
   Ptr<HostRegistration> registration = device.register_host(plain);
   const GraphExecPtr exec = stream->capture([&](Stream& s) { s.fill(plain, 1U); })->instantiate();
@@ -277,57 +231,43 @@ void launches_a_graph_after_a_registration(Device& device) {
 }
 
 /// What a vendor's library does in the capture uses the memory, too.
-template <bool right>
-void launches_external_work_on_dead_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_external_work_on_dead_memory, dead) {
   auto x = device.allocate<unsigned>(n);
   const GraphExecPtr exec =
       stream->capture([&](Stream& s) { external_work(s, "gemm", accesses::writes(x)); })->instantiate();
   if (!right) x.reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
 /// Pools give the next allocation of that size the same place.
-template <bool right>
-void launches_a_graph_on_other_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_a_graph_on_other_memory, "and other memory is there now") {
   auto x = stream->allocate_async<unsigned>(n);
   const GraphExecPtr exec = fill_graph(*stream, x)->instantiate();
   if (!right) x.reset();
   stream->synchronize();
   const auto other = stream->allocate_async<unsigned>(n);
   exec->launch(*stream);
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_a_child_graph_on_dead_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_a_child_graph_on_dead_memory, dead) {
   auto x = device.allocate<unsigned>(n);
   const GraphPtr child = fill_graph(*stream, x);
   const GraphPtr graph = stream->capture([&](Stream& s) { s.add_child_graph(*child); });
   const GraphExecPtr exec = graph->clone()->instantiate();
   if (!right) x.reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
-template <bool right>
-void updates_a_graph_to_dead_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, updates_a_graph_to_dead_memory, dead) {
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   const GraphPtr first = fill_graph(*stream, x), second = fill_graph(*stream, y);
   const GraphExecPtr exec = first->instantiate();
   exec->update(*second);
   (right ? x : y).reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_a_body_on_dead_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_a_body_on_dead_memory, dead) {
   auto x = device.allocate<unsigned>(n);
   auto condition = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
   condition.host()[0] = 1;
@@ -336,13 +276,10 @@ void launches_a_body_on_dead_memory(Device& device) {
   const GraphExecPtr exec = graph->instantiate();
   if (!right) x.reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
 /// Memory that the graph itself allocates is there at each launch.
-template <bool right>
-void launches_a_graph_that_allocates(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, launches_a_graph_that_allocates, dead) {
   auto y = device.allocate<unsigned>(n);
   const GraphPtr graph = stream->capture([&](Stream& s) {
     auto x = s.allocate_async<unsigned>(n);
@@ -354,14 +291,11 @@ void launches_a_graph_that_allocates(Device& device) {
   stream->synchronize();
   if (!right) y.reset();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
 /// Memory of a graph that is gone may become anybody's. On a GPU the system lays no other memory there.
-template <bool right>
-void reuses_memory_of_a_graph_that_is_gone(Device& device) {
+WEIR_VALIDATE_PAIR(validate, reuses_memory_of_a_graph_that_is_gone, "after the end of the allocation") {
   constexpr std::size_t bytes = std::size_t{1} << 22;  // so many that they are mapped for the graph, and unmapped with it
-  const StreamPtr stream = device.create_stream();
   std::uintptr_t address = 0;
   (void)stream->capture([&](Stream& s) {
     auto x = s.allocate_async<std::byte>(bytes);
@@ -382,35 +316,29 @@ void reuses_memory_of_a_graph_that_is_gone(Device& device) {
 
 // --- Unwritten memory -------------------------------------------------------------------------------------------------
 
-template <bool right>
-void copies_unwritten_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(on_request, copies_unwritten_memory, "32 of them were not written before this operation reads them",
+                   "unwritten,leaks") {
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   stream->fill(right ? x.subspan(0, n) : x.subspan(0, n - 8), 1U);
   stream->copy(y, x);
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_on_unwritten_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(on_request, launches_on_unwritten_memory, "4 of them were not written before this operation reads them",
+                   "unwritten") {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1);
   if (right) stream->zero(y);
   stream->launch(kernel, {1, 1}, x, accesses::reads(y));
-  stream->synchronize();
 }
 
 /// What a kernel may write counts as written.
-template <bool right>
-void copies_what_a_kernel_writes(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(on_request, copies_what_a_kernel_writes, "4 of them were not written before this operation reads them",
+                   "unwritten") {
   const KernelPtr kernel = device.compile(source)->untyped_kernel("set");
   auto x = device.allocate<unsigned>(1), y = device.allocate<unsigned>(1), z = device.allocate<unsigned>(1);
   stream->zero(y);
   stream->launch(kernel, {1, 1}, x, accesses::reads(y));
   stream->copy(y, right ? x : z);
-  stream->synchronize();
 }
 
 constexpr const char* indexed = R"(
@@ -420,9 +348,8 @@ extern "C" __global__ void set_pair(Pair pair) { pair.to[threadIdx.x] = pair.cou
 extern "C" __global__ void get(const unsigned* x, unsigned* y) { *y = x[5]; })";
 
 /// A kernel that gets a plain pointer may write anywhere behind it, and before it.
-template <bool right>
-void copies_what_a_kernel_writes_through_a_pointer(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(on_request, copies_what_a_kernel_writes_through_a_pointer, "256 of them were not written before",
+                   "unwritten") {
   const KernelPtr kernel = device.compile(indexed)->untyped_kernel("set_all");
   auto x = device.allocate<unsigned>(64), y = device.allocate<unsigned>(64), z = device.allocate<unsigned>(64);
   stream->launch(kernel, {1, 64}, x.data());
@@ -432,42 +359,37 @@ void copies_what_a_kernel_writes_through_a_pointer(Device& device) {
   const weir::Parameter parameters[] = {{sizeof(behind)}};
   if (right) stream->launch_raw(kernel, {1, 32}, arguments, parameters);
   stream->copy(z, y);
-  stream->synchronize();
 }
 
 /// What it reads behind a plain pointer need not be the first element.
-template <bool right>
-void reads_what_is_written_behind_a_pointer(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(on_request, reads_what_is_written_behind_a_pointer, "32 of them were not written before", "unwritten") {
   const KernelPtr kernel = device.compile(indexed)->untyped_kernel("get");
   auto x = device.allocate<unsigned>(8), y = device.allocate<unsigned>(1);
   if (right) stream->fill(x.subspan(5, 3), 1U);
   stream->launch(kernel, {1, 1}, static_cast<const unsigned*>(x.data()), y);
-  stream->synchronize();
 }
 
 /// A struct of a kernel's arguments has a pointer in it.
-template <bool right>
-void copies_what_a_kernel_writes_through_a_struct(Device& device) {
+WEIR_VALIDATE_PAIR(on_request, copies_what_a_kernel_writes_through_a_struct, "256 of them were not written before",
+                   "unwritten") {
   struct Pair {
     unsigned* to;
     unsigned count;
   };
-  const StreamPtr stream = device.create_stream();
   const KernelPtr kernel = device.compile(indexed)->untyped_kernel("set_pair");
   auto x = device.allocate<unsigned>(64), y = device.allocate<unsigned>(64), z = device.allocate<unsigned>(64);
   stream->launch(kernel, {1, 64}, Pair{x.data(), 1});
   stream->copy(z, x);
   const GraphExecPtr exec =
-      stream->capture([&](Stream& s) { s.launch(kernel, {1, 64}, Pair{right ? y.data() : x.data(), 1}); })->instantiate();
+      stream->capture([&](Stream& s) {
+              s.launch(kernel, {1, 64}, Pair{right ? y.data() : x.data(), 1});
+            })
+          ->instantiate();
   exec->launch(*stream);
   stream->copy(z, y);
-  stream->synchronize();
 }
 
-template <bool right>
-void launches_a_graph_on_unwritten_memory(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(on_request, launches_a_graph_on_unwritten_memory, "captured as: Stream::copy", "unwritten") {
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   const GraphExecPtr exec = stream
                                 ->capture([&](Stream& s) {
@@ -476,12 +398,11 @@ void launches_a_graph_on_unwritten_memory(Device& device) {
                                 })
                                 ->instantiate();
   exec->launch(*stream);
-  stream->synchronize();
 }
 
 /// The reader is submitted first, and runs last.
-template <bool right>
-void submits_the_reader_first(Device& device) {
+WEIR_VALIDATE_PAIR(on_request, submits_the_reader_first, "4096 of them were not written before this operation reads them",
+                   "unwritten") {
   const StreamPtr reader = device.create_stream(), writer = device.create_stream();
   auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
@@ -496,24 +417,21 @@ void submits_the_reader_first(Device& device) {
 
 // --- Leaks ------------------------------------------------------------------------------------------------------------
 
-template <bool right>
-void forgets_memory(Device& device) {
+WEIR_VALIDATE_PAIR(on_request, forgets_memory, "3 blocks, 12288 bytes in all, at the end of the program: it was never freed",
+                   "leaks") {
   for (int i = 0; i < 3; ++i) {
     auto owner = std::make_unique<Buffer<unsigned>>(device.allocate<unsigned>(n));
     if (!right) (void)owner.release();
   }
 }
 
-template <bool right>
-void forgets_a_registration(Device& device) {
+WEIR_VALIDATE_PAIR(on_request, forgets_a_registration, "its registration has not ended", "leaks") {
   static std::vector<unsigned> plain(n);
   Ptr<HostRegistration> registration = device.register_host(plain);
   if (!right) registration->retain();
 }
 
-template <bool right>
-void copies_to_one_place_twice(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(validate, copies_to_one_place_twice, "it overlaps another destination of the batch, 256 bytes at 0x") {
   const auto x = device.allocate<unsigned>(n), y = device.allocate<unsigned>(n);
   stream->zero(y);
   const BatchCopy copies[] = {{x.data(), y.data(), 256}, {x.data() + (right ? 64 : 32), y.data() + 64, 256}};
@@ -522,9 +440,8 @@ void copies_to_one_place_twice(Device& device) {
 }
 
 /// On a GPU the copy has read the source when the call returns.
-template <bool right>
-void changes_a_pageable_source(Device& device) {
-  const StreamPtr stream = device.create_stream();
+WEIR_VALIDATE_PAIR(pageable, changes_a_pageable_source,
+                   "the source is pageable memory and has changed between the call and the copy") {
   const auto x = device.allocate<unsigned>(n);
   std::vector<unsigned> values(n);
   const auto change = [&] { values[5] = 7; };
@@ -533,70 +450,5 @@ void changes_a_pageable_source(Device& device) {
   stream->synchronize();
 }
 
-constexpr const char* host_memory = "host memory that devices cannot access";
-constexpr const char* ended = "the registration of this host memory has ended";
-constexpr const char* freed = "the memory was freed";
-constexpr const char* dead = "memory that the graph uses was freed after the capture";
-
-#define WEIR_PAIR(name, says) \
-  {"right_" #name, nullptr, &name<true>}, { "wrong_" #name, says, &name<false> }
-
-constexpr ValidateProgram all[] = {
-    WEIR_PAIR(fills_host_memory, host_memory),
-    WEIR_PAIR(launches_with_a_local_variable, host_memory),
-    WEIR_PAIR(waits_for_a_plain_variable, host_memory),
-    WEIR_PAIR(uses_memory_after_its_registration, ended),
-    WEIR_PAIR(launches_a_graph_after_a_registration, "the registration of host memory that the graph uses has ended"),
-    WEIR_PAIR(copies_pageable_memory, "2048 bytes after the end of the allocation; it begins at byte 0 of 2048"),
-    WEIR_PAIR(reads_beyond_the_end, "2048 bytes after the end of the allocation; it begins at byte 2048 of 4096"),
-    WEIR_PAIR(fills_rows_beyond_the_end, "128 bytes after the end of the allocation"),
-    WEIR_PAIR(launches_with_a_span_that_is_too_long, "4 bytes after the end of the allocation"),
-    WEIR_PAIR(begins_before_the_allocation, "the range begins 16 bytes before an allocation of 4096 bytes"),
-    WEIR_PAIR(copies_around_adopted_memory, "it begins at byte 0 of 64"),
-    WEIR_PAIR(copies_onto_the_source, "it overlaps the source, 2048 bytes at 0x"),
-    WEIR_PAIR(copies_columns, "it overlaps the source, "),
-    WEIR_PAIR(copies_to_one_place_twice, "it overlaps another destination of the batch, 256 bytes at 0x"),
-    WEIR_PAIR(launches_with_a_null_span, "16 bytes at 0x0: the address is null, but the size is not 0"),
-    WEIR_PAIR(uses_memory_of_a_peer, "has no access to it; call enable_peer_access"),
-    WEIR_PAIR(uses_memory_of_a_peer_no_more, "has no access to it; call enable_peer_access"),
-    WEIR_PAIR(uses_freed_memory, freed),
-    WEIR_PAIR(launches_with_freed_memory, freed),
-    WEIR_PAIR(uses_memory_at_an_old_address, freed),
-    WEIR_PAIR(launches_a_graph_on_dead_memory, dead),
-    WEIR_PAIR(launches_external_work_on_dead_memory, dead),
-    WEIR_PAIR(launches_a_graph_on_other_memory, "and other memory is there now"),
-    WEIR_PAIR(launches_a_child_graph_on_dead_memory, dead),
-    WEIR_PAIR(updates_a_graph_to_dead_memory, dead),
-    WEIR_PAIR(launches_a_body_on_dead_memory, dead),
-    WEIR_PAIR(drops_the_memory_of_a_node, dead),
-    WEIR_PAIR(launches_a_graph_that_allocates, dead),
-    WEIR_PAIR(reuses_memory_of_a_graph_that_is_gone, "after the end of the allocation"),
-};
-
-#define WEIR_PAIR_WITH(options, name, says) \
-  {"right_" #name, nullptr, &name<true>, options}, { "wrong_" #name, says, &name<false>, options }
-
-constexpr ValidateProgram on_request[] = {
-    WEIR_PAIR_WITH("unwritten,leaks", copies_unwritten_memory,
-                   "32 of them were not written before this operation reads them"),
-    WEIR_PAIR_WITH("unwritten", launches_on_unwritten_memory, "4 of them were not written before this operation reads them"),
-    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes, "4 of them were not written before this operation reads them"),
-    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_pointer, "256 of them were not written before"),
-    WEIR_PAIR_WITH("unwritten", reads_what_is_written_behind_a_pointer, "32 of them were not written before"),
-    WEIR_PAIR_WITH("unwritten", copies_what_a_kernel_writes_through_a_struct, "256 of them were not written before"),
-    WEIR_PAIR_WITH("unwritten", launches_a_graph_on_unwritten_memory, "captured as: Stream::copy"),
-    WEIR_PAIR_WITH("unwritten", submits_the_reader_first, "4096 of them were not written before this operation reads them"),
-    WEIR_PAIR_WITH("leaks", forgets_memory, "3 blocks, 12288 bytes in all, at the end of the program: it was never freed"),
-    WEIR_PAIR_WITH("leaks", forgets_a_registration, "its registration has not ended"),
-};
-
-constexpr ValidateProgram pageable[] = {
-    WEIR_PAIR(changes_a_pageable_source, "the source is pageable memory and has changed between the call and the copy")};
-
 }  // namespace
-
-std::span<const ValidateProgram> validate_programs() { return all; }
-std::span<const ValidateProgram> pageable_programs() { return pageable; }
-std::span<const ValidateProgram> unwritten_and_leaking_programs() { return on_request; }
-
 }  // namespace weir::test

@@ -31,20 +31,20 @@ int read_beside_a_write(Device& device) {
   return seen.host()[n - 1];
 }
 
-void prints_what_it_read(Device& device) { std::printf("it read\n%d\n", read_beside_a_write(device)); }
+WEIR_TEST_PROGRAM(prints_what_it_read) { std::printf("it read\n%d\n", read_beside_a_write(device)); }
 
-void prints_something_else_each_time(Device& device) {
+WEIR_TEST_PROGRAM(prints_something_else_each_time) {
   std::printf("%d %p\n", read_beside_a_write(device), static_cast<const void*>(&device));
 }
 
-void writes_what_it_read(Device& device) { std::ofstream(std::getenv("WEIR_TEST_FILE")) << read_beside_a_write(device); }
+WEIR_TEST_PROGRAM(writes_what_it_read) { std::ofstream(std::getenv("WEIR_TEST_FILE")) << read_beside_a_write(device); }
 
-void crashes_if_it_read_early(Device& device) {
+WEIR_TEST_PROGRAM(crashes_if_it_read_early) {
   if (read_beside_a_write(device) != 1) std::abort();
 }
 
 /// The signal comes to nothing if the flag is cleared behind it.
-void loses_a_signal(Device& device) {
+WEIR_TEST_PROGRAM(loses_a_signal) {
   const StreamPtr a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
   const auto flag = device.allocate<std::uint32_t>(1);
   a->zero(flag);
@@ -55,7 +55,7 @@ void loses_a_signal(Device& device) {
 }
 
 /// The host has waited for the reader before it enqueues the writer, in a way that no tool sees: both orders cannot be.
-void waits_unseen(Device& device) {
+WEIR_TEST_PROGRAM(waits_unseen) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<int>(n), seen = device.allocate<int>(n, MemoryKind::pinned);
   const auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
@@ -70,7 +70,7 @@ void waits_unseen(Device& device) {
 }
 
 /// Whether the function comes before the fill of another stream.
-void is_overtaken_by_a_function(Device& device) {
+WEIR_TEST_PROGRAM(is_overtaken_by_a_function) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<int>(n, MemoryKind::pinned);
   x.host()[0] = 0;
@@ -82,7 +82,7 @@ void is_overtaken_by_a_function(Device& device) {
 }
 
 /// Memory that was never written, and memory that was freed.
-void prints_unwritten_memory(Device& device) {
+WEIR_TEST_PROGRAM(prints_unwritten_memory) {
   const StreamPtr stream = device.create_stream();
   const auto x = device.allocate<std::uint8_t>(n), y = device.allocate<std::uint8_t>(n);
   std::vector<std::uint8_t> seen(n);
@@ -104,7 +104,7 @@ void prints_unwritten_memory(Device& device) {
 }
 
 /// Missing is that the second stream waits for the first, which clears the flag. Its batch can end only behind the third.
-void waits_for_a_third_stream(Device& device) {
+WEIR_TEST_PROGRAM(waits_for_a_third_stream) {
   const StreamPtr a = device.create_stream(), b = device.create_stream(), c = device.create_stream();
   const auto x = device.allocate<std::uint32_t>(2);
   a->fill(x, 1U);
@@ -119,7 +119,7 @@ void waits_for_a_third_stream(Device& device) {
 }
 
 /// Both fill memory, one with 1 and one with 2; there is an address in memory, which differs from run to run.
-void fills_twice(Device& device) {
+WEIR_TEST_PROGRAM(fills_twice) {
   const auto x = device.allocate<int>(n);
   const auto address = device.allocate<const void*>(1);
   const StreamPtr a = device.create_stream(), b = device.create_stream();
@@ -131,12 +131,12 @@ void fills_twice(Device& device) {
   device.synchronize();
 }
 
-void fills_twice_and_leaves(Device& device) {
+WEIR_TEST_PROGRAM(fills_twice_and_leaves) {
   fills_twice(device);
   std::_Exit(0);
 }
 
-void fills_adopted_memory_twice(Device& device) {
+WEIR_TEST_PROGRAM(fills_adopted_memory_twice) {
   static int memory[n];
   const AllocationPtr adopted = device.adopt_memory(memory, sizeof(memory), MemoryKind::device, [](void*) {});
   const Span x(memory, n);
@@ -160,16 +160,16 @@ void reads_early(Device& device, int* seen) {
   device.synchronize();
 }
 
-void keeps_it_in_a_variable(Device& device) { reads_early(device, nullptr); }
+WEIR_TEST_PROGRAM(keeps_it_in_a_variable) { reads_early(device, nullptr); }
 
-void keeps_it_in_adopted_memory(Device& device) {
+WEIR_TEST_PROGRAM(keeps_it_in_adopted_memory) {
   static int memory[1];
   const AllocationPtr adopted = device.adopt_memory(memory, sizeof(memory), MemoryKind::device, [](void*) {});
   reads_early(device, memory);
 }
 
 /// The output tells of the time that the first fill took, and not of its order.
-void tells_of_a_timeout(Device& device) {
+WEIR_TEST_PROGRAM(tells_of_a_timeout) {
   const auto x = device.allocate<int>(n);
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   a->fill(x, 7);
@@ -180,7 +180,7 @@ void tells_of_a_timeout(Device& device) {
 }
 
 /// The host writes behind its wait for another thread, and beside a copy of the same value that nobody waits for.
-void writes_after_a_pause(Device& device) {
+WEIR_TEST_PROGRAM(writes_after_a_pause) {
   const StreamPtr a = device.create_stream(), b = device.create_stream();
   const auto x = device.allocate<int>(n, MemoryKind::pinned), y = device.allocate<int>(n, MemoryKind::pinned);
   const auto flag = device.allocate<std::uint32_t>(1, MemoryKind::pinned);
@@ -201,7 +201,7 @@ void writes_after_a_pause(Device& device) {
 }
 
 /// The same bytes twice; but it fails if they take long.
-void has_no_patience(Device& device) {
+WEIR_TEST_PROGRAM(has_no_patience) {
   const StreamPtr a = device.create_stream();
   const auto x = device.allocate<int>(n, MemoryKind::pinned);
   a->fill(x, 7);
@@ -212,28 +212,5 @@ void has_no_patience(Device& device) {
   std::printf("%d\n", seen);
 }
 
-constexpr ToolProgram programs[] = {
-    {"prints_what_it_read", 1, prints_what_it_read},
-    {"prints_something_else_each_time", 1, prints_something_else_each_time},
-    {"writes_what_it_read", 1, writes_what_it_read},
-    {"crashes_if_it_read_early", 1, crashes_if_it_read_early},
-    {"loses_a_signal", 1, loses_a_signal},
-    {"waits_unseen", 1, waits_unseen},
-    {"is_overtaken_by_a_function", 1, is_overtaken_by_a_function},
-    {"prints_unwritten_memory", 0, prints_unwritten_memory},
-    {"waits_for_a_third_stream", 1, waits_for_a_third_stream},
-    {"fills_twice", 1, fills_twice},
-    {"fills_twice_and_leaves", 1, fills_twice_and_leaves},
-    {"fills_adopted_memory_twice", 1, fills_adopted_memory_twice},
-    {"keeps_it_in_a_variable", 1, keeps_it_in_a_variable},
-    {"keeps_it_in_adopted_memory", 1, keeps_it_in_adopted_memory},
-    {"tells_of_a_timeout", 1, tells_of_a_timeout},
-    {"writes_after_a_pause", 1, writes_after_a_pause},
-    {"has_no_patience", 1, has_no_patience},
-};
-
 }  // namespace
-
-std::span<const ToolProgram> witness_programs() { return programs; }
-
 }  // namespace weir::test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/subprocess.hpp"
+#include "tests/tools/run_program.hpp"
 
 // Tests `weir race --witness`, and the schedules with which it runs a program again.
 
@@ -42,8 +42,7 @@ Witness find_witnesses(const std::string& program, std::vector<std::string> opti
 }
 
 Outcome run_scheduled(const std::string& program, const std::string& schedule, const std::string& threads = "2") {
-  return weir::test::run(WEIR_TEST_PROGRAMS, {program},
-                         {{"WEIR_BACKEND", "host"}, {"WEIR_SCHEDULE", schedule}, {"WEIR_HOST_THREADS", threads}});
+  return weir::test::run_program(program, {{"WEIR_SCHEDULE", schedule}, {"WEIR_HOST_THREADS", threads}});
 }
 
 }  // namespace
@@ -62,7 +61,7 @@ TEST_CASE("witness: what differs between the two orders of a race is shown, with
 
   CHECK(find_witnesses("prints_what_it_read").tells("the program's output differs: line 2 is \"1\" if Stream::fill"));
   CHECK(find_witnesses("crashes_if_it_read_early").tells("crash: signal 6 ends it"));
-  CHECK(find_witnesses("loses_a_signal", {"--timeout=10"}).tells("deadlock: "));
+  CHECK(find_witnesses("loses_a_signal", {"--timeout=3"}).tells("deadlock: "));
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/output";
   CHECK(find_witnesses("writes_what_it_read", {"--output-file", file}, {{"WEIR_TEST_FILE", file}})
