@@ -2,14 +2,13 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
-#include <atomic>
 #include <cstring>
 
 #include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/dtype.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/host_memory.hpp"
 #include "bindings/python/src/kernel.hpp"
-#include "bindings/python/src/numbers.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "weir/annotation.hpp"
 #include "weir/backend.hpp"
@@ -21,8 +20,6 @@
 // Converts Python objects to kernel arguments.
 namespace weir::python {
 namespace {
-
-using Kind = Parameter::Kind;
 
 /// The bytes of one argument. Numbers fit into `bytes`, up to complex128; larger structures are in `large`.
 struct Slot {
@@ -45,11 +42,11 @@ struct Slot {
 };
 
 [[noreturn]] void throw_bad_argument(const KernelObject& kernel, std::size_t i, const std::string& why) {
-  throw nb::type_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) + ": " + why).c_str());
+  throw nb::type_error(("kernel '" + kernel->name() + "', argument " + std::to_string(i + 1) + ": " + why).c_str());
 }
 
 [[noreturn]] void throw_bad_number(const KernelObject& kernel, std::size_t i, const char* type) {
-  throw nb::value_error(("kernel '" + kernel.kernel->name() + "', argument " + std::to_string(i + 1) +
+  throw nb::value_error(("kernel '" + kernel->name() + "', argument " + std::to_string(i + 1) +
                          ": the number does not fit the parameter's type, " + type)
                             .c_str());
 }
@@ -70,17 +67,17 @@ bool set_integer(Slot& slot, nb::handle number, std::size_t size) {
 
 void set_buffer(Slot& slot, const KernelObject& kernel, std::size_t i, const BufferObject& buffer,
                 const Parameter& parameter) {
-  if (parameter.kind == Kind::number || parameter.kind == Kind::floating)
+  if (parameter.is_number() || parameter.kind == ParameterKind::floating)
     throw_bad_argument(kernel, i, "it is a Buffer, but the parameter is a number");
   if (parameter.type && *parameter.type != buffer.dtype) {
     throw_bad_argument(kernel, i,
                        std::string("it is a Buffer of ") + name_of(buffer.dtype) + ", but the parameter points to " +
                            name_of(*parameter.type) + "; Buffer.view() returns the same memory as another type");
   }
-  const Device& own = kernel.kernel->device();
+  const Device& own = kernel->device();
   const Device& its = buffer.device();
   if (&own.backend() != &its.backend()) [[unlikely]] {
-    throw Error(Errc::wrong_device, "launch", "kernel '" + kernel.kernel->name() + "'",
+    throw Error(Errc::wrong_device, "launch", "kernel '" + kernel->name() + "'",
                 "argument " + std::to_string(i + 1) + " is memory of " + its.describe() + ", and the kernel is of " +
                     own.describe() + "; copy it to a Buffer of that device, or pin it there: Device.register_host");
   }
@@ -101,23 +98,12 @@ bool set_bytes(Slot& slot, PyObject* object) {
 }
 
 /// Returns the type of a Weir scalar, such as weir.float32(2); empty for other objects.
-std::optional<DType> type_of_scalar(PyObject* object) {
-  // Not initialized as a static variable: the garbage collector cannot stop threads that wait for its initialization (see
-  // `type_of`).
-  static std::atomic<PyObject*> known{nullptr};
-  PyObject* metaclass = known.load(std::memory_order_acquire);
-  if (metaclass == nullptr) {
-    metaclass = nb::object(nb::module_::import_("weir.dtypes").attr("dtype")).release().ptr();  // never freed
-    known.store(metaclass, std::memory_order_release);
-  }
-  if (reinterpret_cast<PyObject*>(Py_TYPE(reinterpret_cast<PyObject*>(Py_TYPE(object)))) != metaclass) return {};
-  return dtype_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))));
-}
+std::optional<DType> type_of_scalar(PyObject* object) noexcept { return type_of_class(nb::handle(object).type()); }
 
 void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* object, const Parameter& parameter) {
   if (nb::handle(object).type().is(type_of<BufferObject>()))
     return set_buffer(slot, kernel, i, held_by<BufferObject>(object), parameter);
-  if (parameter.kind == Kind::number) {
+  if (parameter.is_number()) {
     const bool is_plain = PyLong_CheckExact(object) || PyFloat_CheckExact(object);
     // The scalars of Weir and ctypes have an attribute `value`. Enumeration members and other objects also have one, but are
     // no numbers.
@@ -136,10 +122,10 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   }
   if (object == Py_None) return slot.set_address(nullptr);
   if (PyLong_CheckExact(object)) {
-    if (parameter.kind == Kind::floating)
+    if (parameter.kind == ParameterKind::floating)
       throw_bad_argument(kernel, i, "it is an int, but the parameter is a floating-point number");
-    slot.kind = parameter.kind == Kind::pointer ? ParameterKind::address : ParameterKind::unknown;
-    if (parameter.kind == Kind::pointer) {
+    slot.kind = parameter.is_pointer() ? ParameterKind::address : ParameterKind::unknown;
+    if (parameter.is_pointer()) {
       if (!set_integer(slot, object, 8)) throw_bad_number(kernel, i, "an address");
     } else if (parameter.size == 0) {
       throw_bad_argument(kernel, i,
@@ -151,7 +137,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
     return;
   }
   if (PyFloat_CheckExact(object)) {
-    if (parameter.kind == Kind::integer || parameter.kind == Kind::pointer)
+    if (parameter.kind == ParameterKind::integer || parameter.kind == ParameterKind::address)
       throw_bad_argument(kernel, i, "it is a float, but the parameter is not");
     if (parameter.size != 4 && parameter.size != 8)
       throw_bad_argument(kernel, i,
@@ -172,7 +158,7 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
   }
   if (set_bytes(slot, object)) {
     // The object is a ctypes.c_void_p.
-    if (parameter.kind == Kind::pointer && slot.size == sizeof(void*)) slot.kind = ParameterKind::address;
+    if (parameter.is_pointer() && slot.size == sizeof(void*)) slot.kind = ParameterKind::address;
     return;
   }
   throw_bad_argument(
@@ -181,54 +167,49 @@ void pack(Slot& slot, const KernelObject& kernel, std::size_t i, PyObject* objec
       "host memory to a Buffer");
 }
 
-/// The arguments of one launch. They are on the stack unless there are many.
+/// An array that is on the stack unless it is long.
+template <class T>
+struct Few {
+  explicit Few(std::size_t count) : far(count > near.size() ? count : 0), data(far.empty() ? near.data() : far.data()) {}
+  std::array<T, 16> near;
+  std::vector<T> far;
+  T* const data;
+};
+
+/// The arguments of one launch.
 class Arguments {
  public:
-  Arguments(const KernelObject& kernel, PyObject* const* arguments, std::size_t count) : count_(count) {
+  Arguments(const KernelObject& kernel, PyObject* const* arguments, std::size_t count)
+      : count_(count), slots_(count), addresses_(count), parameters_(count) {
     if (kernel.is_counted && count != kernel.parameters.size()) {
-      throw nb::type_error(("kernel '" + kernel.kernel->name() + "' takes " + std::to_string(kernel.parameters.size()) +
+      throw nb::type_error(("kernel '" + kernel->name() + "' takes " + std::to_string(kernel.parameters.size()) +
                             " arguments, and " + std::to_string(count) + " were given")
                                .c_str());
     }
-    if (count > near_.slots.size()) {
-      far_slots_.resize(count);
-      far_addresses_.resize(count);
-      far_parameters_.resize(count);
-      slots_ = far_slots_.data(), addresses_ = far_addresses_.data(), parameters_ = far_parameters_.data();
-    }
     for (std::size_t i = 0; i < count; ++i) {
-      pack(slots_[i], kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
-      addresses_[i] = slots_[i].address();
-      parameters_[i] = {static_cast<std::uint32_t>(slots_[i].size), slots_[i].kind};
+      Slot& slot = slots_.data[i];
+      pack(slot, kernel, i, arguments[i], i < kernel.parameters.size() ? kernel.parameters[i] : Parameter{});
+      addresses_.data[i] = slot.address();
+      parameters_.data[i] = {static_cast<std::uint32_t>(slot.size), slot.kind};
     }
   }
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  std::span<void* const> addresses() const noexcept { return {addresses_, count_}; }
-  std::span<const weir::Parameter> parameters() const noexcept { return {parameters_, count_}; }
+  std::span<void* const> addresses() const noexcept { return {addresses_.data, count_}; }
+  std::span<const weir::Parameter> parameters() const noexcept { return {parameters_.data, count_}; }
   /// Returns, for each argument, the memory that it points to; empty if it is no pointer.
   std::vector<MemoryAccess> accesses() const {
     std::vector<MemoryAccess> all;
-    for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_[i].access);
+    for (std::size_t i = 0; i < count_; ++i) all.push_back(slots_.data[i].access);
     return all;
   }
 
  private:
-  struct Near {
-    std::array<Slot, 16> slots{};
-    std::array<void*, 16> addresses;
-    std::array<weir::Parameter, 16> parameters;
-  };
-
   std::size_t count_;
-  Near near_;
-  std::vector<Slot> far_slots_{};
-  std::vector<void*> far_addresses_{};
-  std::vector<weir::Parameter> far_parameters_{};
-  Slot* slots_ = near_.slots.data();
-  void** addresses_ = near_.addresses.data();
-  weir::Parameter* parameters_ = near_.parameters.data();
+  Few<Slot> slots_;
+  Few<void*> addresses_;
+  Few<weir::Parameter> parameters_;
 };
 
 }  // namespace
@@ -239,15 +220,15 @@ void launch(Stream& stream, const LaunchConfig& config, const KernelObject& kern
   use(stream, std::span(arguments, count));
   const WithoutGil released;
   if (detail::tools_look()) [[unlikely]] {
-    return stream.launch_raw(kernel.kernel, config, packed.addresses(), packed.parameters(), packed.accesses());
+    return stream.launch_raw(kernel.ptr, config, packed.addresses(), packed.parameters(), packed.accesses());
   }
-  stream.launch_raw(kernel.kernel, config, packed.addresses(), packed.parameters());
+  stream.launch_raw(kernel.ptr, config, packed.addresses(), packed.parameters());
 }
 
 void change(GraphChanges& changes, GraphNode node, const LaunchConfig& config, const KernelObject& kernel,
             PyObject* const* arguments, std::size_t count) {
   const Arguments packed(kernel, arguments, count);
-  changes.launch_raw(node, kernel.kernel, config, packed.addresses(), packed.parameters(), packed.accesses());
+  changes.launch_raw(node, kernel.ptr, config, packed.addresses(), packed.parameters(), packed.accesses());
 }
 
 }  // namespace weir::python

@@ -14,11 +14,10 @@
 #include <span>
 
 #include "bindings/python/src/captures.hpp"
-#include "bindings/python/src/foreign.hpp"
+#include "bindings/python/src/dtype.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/host_memory.hpp"
 #include "bindings/python/src/host_thread.hpp"
-#include "bindings/python/src/numbers.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
 #include "weir/backend.hpp"
@@ -73,9 +72,8 @@ constexpr const char* class_text =
     "freed when the last reference is gone. For arithmetic, use numpy, CuPy or PyTorch.";
 
 MemoryKind kind_of(const std::string& name) {
-  for (const MemoryKind kind : {MemoryKind::device, MemoryKind::pinned, MemoryKind::managed})
-    if (name == to_string(kind)) return kind;
-  throw nb::value_error(("kind: '" + name + "'; memory is 'device', 'pinned' or 'managed'").c_str());
+  return choice<MemoryKind>(
+      "kind", name, {{"device", MemoryKind::device}, {"pinned", MemoryKind::pinned}, {"managed", MemoryKind::managed}});
 }
 
 BufferObject allocate(Device& device, nb::handle shape, nb::handle dtype, const std::string& kind) {
@@ -93,7 +91,7 @@ BufferObject allocate_async(StreamObject& stream, nb::handle shape, nb::handle d
   bool captured = false;
   AllocationPtr memory = without_gil([&] {
     captured = support::any_captures() && stream.stream->is_capturing();
-    return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->pool : nullptr);
+    return stream.stream->allocate_bytes_async(bytes, pool != nullptr ? pool->ptr : nullptr);
   });
   BufferObject buffer = buffer_of(std::move(memory), type, std::move(extents));
   buffer.is_of_graph = captured;
@@ -217,8 +215,9 @@ nb::object copy_to(nb::handle_t<BufferObject> self, nb::object destination, nb::
 }
 
 void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string& source_access) {
-  if (source_access != "in_stream_order" && source_access != "any_time")
-    throw nb::value_error(("source_access: '" + source_access + "'; it is 'in_stream_order' or 'any_time'").c_str());
+  const auto access =
+      choice<SourceAccess>("source_access", source_access,
+                           {{"in_stream_order", SourceAccess::in_stream_order}, {"any_time", SourceAccess::any_time}});
   std::vector<BatchCopy> copies;
   std::vector<nb::object> used;  // keeps objects alive that an iterator created
   for (const nb::handle pair : pairs) {
@@ -232,22 +231,17 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
     use(*self.stream, {dst, src});
     used.insert(used.end(), {dst, src});
   }
-  without_gil([&] {
-    self.stream->copy_batch(copies, source_access == "any_time" ? SourceAccess::any_time : SourceAccess::in_stream_order);
-  });
+  without_gil([&] { self.stream->copy_batch(copies, access); });
 }
 
 void prefetch(const BufferObject& self, const std::string& location, nb::handle stream) {
-  if (location != "device" && location != "host")
-    throw nb::value_error(("location: '" + location + "'; it is 'device' or 'host'").c_str());
+  const auto target =
+      choice<PrefetchTarget>("location", location, {{"device", PrefetchTarget::device}, {"host", PrefetchTarget::host}});
   const StreamPtr on = stream_of(stream, self.device());
   const auto* const begin = static_cast<const std::byte*>(self.memory()->data());
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(self.data()) - begin);
   const AllocationPtr memory = self.memory();  // an owner of the memory must be added with the GIL held: see `traverse`
-  without_gil([&] {
-    on->prefetch(memory, offset, self.size_bytes(),
-                 location == "device" ? PrefetchTarget::device : PrefetchTarget::host);
-  });
+  without_gil([&] { on->prefetch(memory, offset, self.size_bytes(), target); });
 }
 
 nb::object get(nb::handle_t<BufferObject> self, nb::handle stream) {
@@ -330,34 +324,8 @@ nb::object keeper_of(nb::handle object) {
   return nb::cast(buffer.part(0, buffer.dtype, buffer.shape));
 }
 
-namespace {
-
-// For the garbage collector: the memory may belong to an object that refers to the buffer, as in `array.on_device =
-// weir.from_dlpack(array)`. The allocation, which several buffers may share, keeps that object alive.
-int traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(Py_TYPE(self));
-  if (!nb::inst_ready(self)) return 0;
-  const BufferObject& buffer = *nb::inst_ptr<BufferObject>(self);
-  if (buffer.is_only_owner()) Py_VISIT(buffer.owner);
-  return 0;
-}
-
-/// Returns the slots for the buffer protocol and for the garbage collector.
-PyType_Slot* all_slots() {
-  static std::vector<PyType_Slot> slots = [] {
-    std::vector<PyType_Slot> all{{Py_tp_traverse, reinterpret_cast<void*>(&traverse)}};
-    const PyType_Slot* slot = buffer_slots();
-    do all.push_back(*slot);
-    while ((slot++)->slot != 0);
-    return all;
-  }();
-  return slots.data();
-}
-
-}  // namespace
-
 void bind_buffer(nb::module_& module) {
-  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(all_slots()), class_text)
+  nb::class_<BufferObject>(module, "Buffer", nb::is_weak_referenceable(), nb::type_slots(buffer_slots()), class_text)
       .def_prop_ro("device", &BufferObject::device, nb::rv_policy::reference, "The device that the memory was allocated on.")
       .def_prop_ro(
           "handle", [](const BufferObject& b) { return reinterpret_cast<std::uintptr_t>(b.data()); },
@@ -395,8 +363,7 @@ void bind_buffer(nb::module_& module) {
            "same. A copy from memory of the host that is no ``Buffer`` blocks until it is done, any other does not. Raises\n"
            "``TypeError`` for another type or byte order, and ``LengthMismatchError`` for another shape.")
       .def("copy_to", &copy_to, nb::sig("def copy_to(self, dst: _Target, *, stream: _Stream = None) -> _Target"),
-           nb::arg("dst"),
-           nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::arg("dst"), nb::kw_only(), nb::arg("stream") = nb::none(),
            "Copies the elements to ``dst`` and returns ``dst``; otherwise like ``copy_from``.")
       .def("get", &get, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::sig("def get(self, *, stream: _Stream = None) -> numpy.ndarray[Any, Any]"),
@@ -436,26 +403,24 @@ void bind_buffer(nb::module_& module) {
         return b.shape[0];
       });
 
-  nb::cpp_function_def(&allocate, nb::scope(module.attr("Device")), nb::name("allocate"), nb::is_method(),
-                       nb::sig("def allocate(self, shape: _Shape, dtype: _DType = \"uint8\", "
-                               "kind: Literal[\"device\", \"pinned\", \"managed\"] = \"device\") -> Buffer"),
-                       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
-                       "Allocates uninitialized memory for ``shape`` elements of ``dtype``; ``allocate(n)`` allocates\n"
-                       "``n`` bytes. ``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises\n"
-                       "``OutOfMemoryError``.");
-  nb::cpp_function_def(
-      &allocate_async, nb::scope(module.attr("Stream")), nb::name("allocate"), nb::is_method(),
+  bound<Device>().def("allocate", &allocate,
+                      nb::sig("def allocate(self, shape: _Shape, dtype: _DType = \"uint8\", "
+                              "kind: Literal[\"device\", \"pinned\", \"managed\"] = \"device\") -> Buffer"),
+                      nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("kind") = "device",
+                      "Allocates uninitialized memory for ``shape`` elements of ``dtype``; ``allocate(n)`` allocates\n"
+                      "``n`` bytes. ``kind``: ``\"device\"``, ``\"pinned\"`` or ``\"managed\"``. Raises\n"
+                      "``OutOfMemoryError``.");
+  bound<StreamObject>().def(
+      "allocate", &allocate_async,
       nb::sig("def allocate(self, shape: _Shape, dtype: _DType = \"uint8\", pool: MemoryPool | None = None) -> Buffer"),
       nb::arg("shape"), nb::arg("dtype") = "uint8", nb::arg("pool") = nb::none(),
       "Allocates memory for work that is enqueued on this stream after this call. When the last reference is gone, it is\n"
       "freed in stream order, behind all work enqueued by then. ``pool``: a ``MemoryPool`` of the device; None for its\n"
       "default pool. Feature ``async_allocation``.");
-  nb::cpp_function_def(
-      &copy_batch, nb::scope(module.attr("Stream")), nb::name("copy_batch"), nb::is_method(), nb::arg("copies"),
-      nb::arg("source_access") = "in_stream_order",
-      nb::sig(
-          "def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], "
-          "source_access: Literal[\"in_stream_order\", \"any_time\"] = \"in_stream_order\") -> None"),
+  bound<StreamObject>().def(
+      "copy_batch", &copy_batch, nb::arg("copies"), nb::arg("source_access") = "in_stream_order",
+      nb::sig("def copy_batch(self, copies: Iterable[tuple[Buffer, Buffer]], "
+              "source_access: Literal[\"in_stream_order\", \"any_time\"] = \"in_stream_order\") -> None"),
       "For each pair ``(dst, src)``, copies the second buffer to the first; all in one call (cuMemcpyBatchAsync). The\n"
       "copies run in any order, possibly concurrently; later work waits for all of them. ``source_access``:\n"
       "``\"any_time\"`` if no earlier work on the stream writes the sources. Raises ``LengthMismatchError``. Feature\n"

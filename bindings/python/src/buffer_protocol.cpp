@@ -6,21 +6,10 @@
 #include "bindings/python/src/objects.hpp"
 #include "weir/memory.hpp"
 
-// Implements the buffer protocol, so that numpy, memoryview and others can access host memory without a copy.
+// Implements the buffer protocol, so that numpy, memoryview and others can access host memory without a copy, and what the
+// garbage collector asks of a buffer.
 namespace weir::python {
 namespace {
-
-const char* format_of(DType type) noexcept {
-  switch (type.code) {
-    case TypeCode::boolean: return "?";
-    case TypeCode::integer: return type.bits == 8 ? "b" : type.bits == 16 ? "h" : type.bits == 32 ? "i" : "q";
-    case TypeCode::unsigned_integer: return type.bits == 8 ? "B" : type.bits == 16 ? "H" : type.bits == 32 ? "I" : "Q";
-    case TypeCode::floating: return type.bits == 16 ? "e" : type.bits == 32 ? "f" : "d";
-    case TypeCode::complex: return type.bits == 64 ? "Zf" : "Zd";
-    case TypeCode::bfloat: return "H";  // the protocol has no bfloat16, so the raw bits
-  }
-  return "B";
-}
 
 /// The data that a Py_buffer points to.
 struct Exported {
@@ -64,8 +53,8 @@ int get_buffer(PyObject* object, Py_buffer* view, int flags) noexcept {
   exported->memory = self.memory();
   exported->shape.assign(self.shape.begin(), self.shape.end());
   exported->strides.resize(self.shape.size());
-  Py_ssize_t stride = static_cast<Py_ssize_t>(self.dtype.size());
-  for (std::size_t i = self.shape.size(); i-- != 0; stride *= exported->shape[i]) exported->strides[i] = stride;
+  PyBuffer_FillContiguousStrides(static_cast<int>(self.shape.size()), exported->shape.data(), exported->strides.data(),
+                                 static_cast<int>(self.dtype.size()), 'C');
   view->buf = self.data();
   view->obj = Py_NewRef(object);
   view->len = static_cast<Py_ssize_t>(self.size_bytes());
@@ -85,7 +74,18 @@ void release_buffer(PyObject*, Py_buffer* view) noexcept {
   release(exported->memory);
 }
 
-PyType_Slot all_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
+// For the garbage collector: the memory may belong to an object that refers to the buffer, as in `array.on_device =
+// weir.from_dlpack(array)`. The allocation, which several buffers may share, keeps that object alive.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const BufferObject& buffer = *nb::inst_ptr<BufferObject>(self);
+  if (buffer.is_only_owner()) Py_VISIT(buffer.owner);
+  return 0;
+}
+
+PyType_Slot all_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                           {Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)},
                            {Py_bf_releasebuffer, reinterpret_cast<void*>(&release_buffer)},
                            {0, nullptr}};
 

@@ -42,17 +42,17 @@ void bind_current_stream(nb::module_& module) {
                  .attr("ContextVar")("weir.current_stream", nb::arg("default") = nb::none())
                  .release()
                  .ptr();
-  const nb::object stream = module.attr("Stream");
-  nb::cpp_function_def(
+  auto stream = bound<StreamObject>();
+  stream.def(
+      "__enter__",
       [](nb::object self) {
         enter(self);
         return self;
       },
-      nb::scope(stream), nb::name("__enter__"), nb::is_method(), nb::sig("def __enter__(self) -> Stream"),
-      "Makes this the current stream of its device.");
-  nb::cpp_function_def([](nb::object self, nb::args) { leave(self); }, nb::scope(stream), nb::name("__exit__"),
-                       nb::is_method(), nb::sig("def __exit__(self, *args: object) -> None"),
-                       "Restores the previous current stream.");
+      nb::sig("def __enter__(self) -> Stream"), "Makes this the current stream of its device.");
+  stream.def(
+      "__exit__", [](nb::object self, nb::args) { leave(self); }, nb::sig("def __exit__(self, *args: object) -> None"),
+      "Restores the previous current stream.");
   module.def(
       "get_current_stream", [](nb::handle device) { return StreamObject{current_stream_of(device_of(device))}; },
       nb::arg("device") = nb::none(), nb::sig("def get_current_stream(device: _Device = None) -> Stream"),

@@ -34,11 +34,8 @@ std::variant<Priority, int> priority_of(nb::handle argument) {
   if (argument.is_none()) return Priority::normal;
   if (PyIndex_Check(argument.ptr()) != 0) return nb::cast<int>(argument);
   if (!nb::isinstance<nb::str>(argument)) throw_wrong_type("priority", "'low', 'normal', 'high', or a number,", argument);
-  const auto name = nb::cast<std::string>(argument);
-  if (name == "low") return Priority::low;
-  if (name == "normal") return Priority::normal;
-  if (name == "high") return Priority::high;
-  throw nb::value_error(("priority: '" + name + "'; it is 'low', 'normal', 'high' or a number").c_str());
+  return choice<Priority>("priority", nb::cast<std::string>(argument),
+                          {{"low", Priority::low}, {"normal", Priority::normal}, {"high", Priority::high}});
 }
 
 }  // namespace
@@ -73,6 +70,12 @@ StreamObject create_stream(Device& device, bool nonblocking, nb::handle priority
 EventObject create_event(Device& device, bool timing_enabled, bool blocking_sync, bool ipc_enabled) {
   const EventOptions options{.timing = timing_enabled, .blocking_sync = blocking_sync, .interprocess = ipc_enabled};
   return without_gil([&] { return EventObject{device.create_event(options)}; });
+}
+
+template <void (Device::*change)(const Device&)>
+void change_peer(Device& device, nb::handle peer) {
+  Device& other = device_of(peer);
+  without_gil([&] { (device.*change)(other); });
 }
 
 /// Returns for each backend its name, its state, the reason if it is not usable, its driver's version, and its compiler.
@@ -191,20 +194,10 @@ void bind_device(nb::module_& module) {
       .def(
           "can_access_peer", [](const Device& d, nb::handle peer) { return d.can_access_peer(device_of(peer)); },
           nb::arg("peer"), "Whether kernels on this device can access the memory of ``peer`` once access is enabled.")
-      .def(
-          "enable_peer_access",
-          [](Device& d, nb::handle peer) {
-            Device& other = device_of(peer);
-            without_gil([&] { d.enable_peer_access(other); });
-          },
-          nb::arg("peer"), "Lets kernels on this device access the memory of ``peer``. Feature ``peer_access``.")
-      .def(
-          "disable_peer_access",
-          [](Device& d, nb::handle peer) {
-            Device& other = device_of(peer);
-            without_gil([&] { d.disable_peer_access(other); });
-          },
-          nb::arg("peer"), "Undoes ``enable_peer_access``.")
+      .def("enable_peer_access", &change_peer<&Device::enable_peer_access>, nb::arg("peer"),
+           "Lets kernels on this device access the memory of ``peer``. Feature ``peer_access``.")
+      .def("disable_peer_access", &change_peer<&Device::disable_peer_access>, nb::arg("peer"),
+           "Undoes ``enable_peer_access``.")
       .def(
           "sync",
           [](Device& d, std::optional<double> timeout) {
@@ -227,12 +220,8 @@ void bind_device(nb::module_& module) {
       .def("__str__", &Device::describe)
       .def("__repr__", [](const Device& d) { return "<Device " + d.describe() + ": " + d.properties().name + ">"; })
       .def(
-          "__eq__",
-          [](const Device& d, nb::handle other) {
-            Device* device = nullptr;
-            return nb::try_cast(other, device, false) && device == &d;
-          },
-          nb::arg("other").none())
+          "__eq__", [](const Device& a, const Device& b) { return &a == &b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Device& d) { return std::hash<const Device*>{}(&d); });
 }
 

@@ -3,15 +3,13 @@
 
 #include <nanobind/stl/vector.h>
 
-#include <limits>
+#include <optional>
 
-#include "bindings/python/src/foreign.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
-#include "bindings/python/src/releaser.hpp"
 #include "bindings/python/src/waiting.hpp"
 #include "weir/backend.hpp"
-#include "weir/registry.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
 // Exports buffers to other libraries as DLPack capsules and by __cuda_array_interface__. foreign_array.cpp is the opposite
@@ -30,12 +28,12 @@ struct Export {
   std::vector<std::int64_t> shape, strides;
 };
 
-// The tensor's deleter. Other libraries call it on any thread, with or without the GIL.
+// The tensor's deleter. Other libraries call it on any thread, with or without the GIL. Freeing the memory may wait for all
+// work of a device, and that work for a function that needs the GIL, so Weir's reclaimer frees it.
 template <class Managed>
 void release_export(Managed* managed) noexcept {
-  auto* const whole = static_cast<Export<Managed>*>(managed->owner);
-  release_later(std::move(whole->memory));
-  delete whole;
+  const support::HostFunctionScope reclaimed;
+  delete static_cast<Export<Managed>*>(managed->owner);
 }
 
 // The destructor of a capsule. Releases the tensor if nobody has consumed the capsule.
@@ -46,18 +44,13 @@ void destroy_capsule(PyObject* capsule) noexcept {
   managed->deleter(managed);
 }
 
-std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape) {
-  std::vector<std::int64_t> strides(shape.size(), 1);
-  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
-  return strides;
-}
-
 template <class Managed>
 nb::object capsule_of(const BufferObject& buffer, DLDevice place, [[maybe_unused]] std::uint64_t flags) {
   auto whole = std::make_unique<Export<Managed>>();
   whole->memory = buffer.memory();
   whole->shape = buffer.shape;
-  whole->strides = strides_of(buffer.shape);
+  whole->strides.resize(buffer.shape.size());
+  PyBuffer_FillContiguousStrides(static_cast<int>(buffer.shape.size()), whole->shape.data(), whole->strides.data(), 1, 'C');
   Managed& managed = whole->managed;
   managed.owner = whole.get();
   managed.deleter = &release_export<Managed>;
@@ -107,14 +100,6 @@ StreamPtr ready_stream(const BufferObject& buffer) {
   return current;
 }
 
-void wait_on_host(Stream& stream) {
-  check_may_wait("__dlpack__");
-  if (waits_with_signals())
-    wait_with_signals(stream, Seconds(std::numeric_limits<double>::infinity()));
-  else
-    without_gil([&] { stream.synchronize(); });
-}
-
 /// Makes the consumer's stream, given as a number, wait for the buffer.
 void make_ready(const BufferObject& buffer, DLDevice place, nb::handle stream) {
   const bool is_number = !stream.is_none();
@@ -123,7 +108,7 @@ void make_ready(const BufferObject& buffer, DLDevice place, nb::handle stream) {
   const StreamPtr ready = ready_stream(buffer);
   const bool host_reads =
       place.type == DeviceType::cpu || place.type == DeviceType::cuda_host || place.type == DeviceType::rocm_host;
-  if (!is_number && host_reads) return wait_on_host(*ready);
+  if (!is_number && host_reads) return wait_for(*ready, std::nullopt, [] { return ""; });
   const bool is_cuda = buffer.device().backend().name() == "cuda";
   if (is_number && (number < -1 || (is_cuda && number == 0) || (!is_cuda && (number == 1 || number == 2)))) {
     throw nb::value_error(
@@ -192,32 +177,31 @@ nb::object cuda_array_interface(const BufferObject& self) {
   return interface;
 }
 
-void bind_dlpack(nb::module_& module) {
-  const nb::object buffer = module.attr("Buffer");
-  nb::cpp_function_def(&to_dlpack, nb::scope(buffer), nb::name("__dlpack__"), nb::is_method(),
-                       nb::sig("def __dlpack__(self, *, stream: _Stream = None, max_version: Any = None, "
-                               "dl_device: Any = None, copy: bool | None = None) -> Any"),
-                       nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
-                       nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
-                       "A DLPack capsule over the memory. The consumer's ``stream``, given by its number, waits for all\n"
-                       "work enqueued so far on the current stream and on the stream that the memory was allocated on;\n"
-                       "-1: no wait. If the consumer is on the host and gives no stream, the call blocks until that work\n"
-                       "is done. Raises ``BufferError`` for what DLPack cannot express.");
-  nb::cpp_function_def(
+void bind_dlpack(nb::module_&) {
+  auto buffer = bound<BufferObject>();
+  buffer.def("__dlpack__", &to_dlpack,
+             nb::sig("def __dlpack__(self, *, stream: _Stream = None, max_version: Any = None, "
+                     "dl_device: Any = None, copy: bool | None = None) -> Any"),
+             nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
+             nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none(),
+             "A DLPack capsule over the memory. The consumer's ``stream``, given by its number, waits for all\n"
+             "work enqueued so far on the current stream and on the stream that the memory was allocated on;\n"
+             "-1: no wait. If the consumer is on the host and gives no stream, the call blocks until that work\n"
+             "is done. Raises ``BufferError`` for what DLPack cannot express.");
+  buffer.def(
+      "__dlpack_device__",
       [](const BufferObject& self) {
         const DLDevice place = dl_device_of(self);
         return nb::make_tuple(static_cast<int>(place.type), place.ordinal);
       },
-      nb::scope(buffer), nb::name("__dlpack_device__"), nb::is_method(),
       nb::sig("def __dlpack_device__(self) -> tuple[int, int]"), "DLPack's device type and device number.");
-  nb::cpp_function_def(
+  buffer.def(
+      "__array__",
       [](const BufferObject&, nb::args, nb::kwargs) -> nb::object {
         throw nb::type_error("this is memory of a device, which numpy cannot read: use get()");
       },
-      nb::scope(buffer), nb::name("__array__"), nb::is_method(),
       nb::sig("def __array__(self, *args: Any, **options: Any) -> Any"),
       "Called by numpy for memory that the host cannot access. Raises ``TypeError``, as CuPy does.");
-  bind_foreign_arrays(module);
 }
 
 }  // namespace weir::python

@@ -130,9 +130,13 @@ PyObject* class_of(nb::exception_type type) noexcept {
 
 }  // namespace
 
-PyObject* new_exception(const Error& error) noexcept try { return exception_of(error).release().ptr(); } catch (...) {
-  set_python_error();
-  return nullptr;
+PyObject* new_exception(const std::exception_ptr& thrown) noexcept {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (...) {
+    set_python_error();
+  }
+  return nb::python_error().value().inc_ref().ptr();
 }
 
 void throw_wrong_type(const char* name, const char* expected, nb::handle given) {

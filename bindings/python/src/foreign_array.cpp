@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "bindings/python/src/dlpack.hpp"
-#include "bindings/python/src/foreign.hpp"
 #include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_memory.hpp"
+#include "bindings/python/src/host_thread.hpp"
 #include "bindings/python/src/kernel.hpp"
 #include "bindings/python/src/objects.hpp"
-#include "bindings/python/src/releaser.hpp"
 #include "weir/backend.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
 
@@ -48,36 +52,78 @@ Location location_of(DLDevice place) {
       ("from_dlpack: Weir does not support DLPack's device type " + std::to_string(static_cast<int>(place.type))).c_str());
 }
 
+/// References to drop when their device is idle, because its work may use memory that the objects own.
+struct Waiting {
+  std::mutex mutex;
+  std::map<Device*, std::vector<PyObject*>> objects;
+};
+/// Never destroyed, because other libraries may free memory at any time.
+Waiting& waiting() {
+  static Waiting* const all = new Waiting;
+  return *all;
+}
+
+/// Waits for the work submitted so far. Returns false if an open capture forbids that.
+bool is_idle(Device& device) noexcept try {
+  device.synchronize();
+  return true;
+} catch (const Error& error) {
+  return error.errc() == Errc::device_fault && device.is_poisoned();  // the device has failed, so its work is over
+} catch (...) {
+  return false;
+}
+
+/// Drops all references whose device can be waited for. Returns whether none is left.
+bool drop_idle() {
+  std::map<Device*, std::vector<PyObject*>> all;
+  {
+    const std::lock_guard lock(waiting().mutex);
+    all.swap(waiting().objects);
+  }
+  std::erase_if(all, [](const auto& entry) {
+    if (is_finalizing()) return true;  // leaked, because devices may be destroyed at any time now
+    if (!is_idle(*entry.first)) return false;
+    std::ranges::for_each(entry.second, drop_later);
+    return true;
+  });
+  const std::lock_guard lock(waiting().mutex);
+  for (const auto& [device, left] : all) {
+    auto& objects = waiting().objects[device];
+    objects.insert(objects.end(), left.begin(), left.end());
+  }
+  return waiting().objects.empty();
+}
+
+/// Drops a reference when the device is idle. Any thread may call it, with or without the GIL: Weir's thread that waits for
+/// idle devices, for modules, does. While a capture forbids that, the reference is kept.
+void drop_when_idle(PyObject* object, Device& device) noexcept {
+  if (is_forked()) return;
+  const std::lock_guard lock(waiting().mutex);
+  const bool is_first = waiting().objects.empty();
+  waiting().objects[&device].push_back(object);
+  if (is_first) support::reclaim_module(drop_idle);
+}
+
 /// Returns a buffer over memory of `owner`, and keeps `owner` alive as long as the memory is used. `shown`: the object that
 /// the garbage collector visits, to which only the buffer holds a reference; by default `owner`.
 nb::object adopt(Location location, void* data, DType dtype, std::vector<std::int64_t> shape, bool read_only,
                  nb::object owner, PyObject* shown = nullptr) {
-  std::size_t bytes = dtype.size();
-  for (const std::int64_t extent : shape) bytes *= static_cast<std::size_t>(extent);
+  const std::size_t bytes = byte_count(shape, dtype);
   Device* const device = &location.device;
   AllocationPtr memory = device->adopt_memory(bytes == 0 ? nullptr : data, bytes, location.kind,
-                                              [object = owner.ptr(), device](void*) { release_later(object, device); });
+                                              [object = owner.ptr(), device](void*) { drop_when_idle(object, *device); });
   BufferObject made(std::move(memory), bytes == 0 ? nullptr : data, dtype, std::move(shape), read_only);
   made.owner = shown != nullptr ? shown : owner.ptr();
   owner.release();
   return nb::cast(std::move(made));
 }
 
-[[noreturn]] void throw_gaps() {
-  throw nb::buffer_error(
-      "the array is not contiguous in C's order, as buffers are; make it so (numpy.ascontiguousarray, tensor.contiguous())");
-}
-
 /// Raises BufferError unless the array is C-contiguous. `unit`: the stride between adjacent elements.
 void check_contiguous(const std::vector<std::int64_t>& shape, const std::int64_t* strides, std::int64_t unit) {
-  if (strides == nullptr) return;
-  for (const std::int64_t extent : shape)
-    if (extent == 0) return;
+  if (strides == nullptr || std::ranges::count(shape, 0) != 0) return;
   std::int64_t row_major = unit;
-  for (std::size_t i = shape.size(); i-- > 0;) {
+  for (std::size_t i = shape.size(); i-- > 0; row_major *= shape[i])
     if (shape[i] != 1 && strides[i] != row_major) throw_gaps();
-    row_major *= shape[i];
-  }
 }
 
 // --- DLPack -----------------------------------------------------------------------------------------------------------
@@ -88,64 +134,42 @@ void call_deleter(PyObject* capsule) noexcept {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-/// Takes the tensor out of a capsule, so that no other code can take it. The destructor puts it back, unless `keep` was
-/// called.
+/// Takes the tensor out of a capsule, so that no other code can take it. Returns its new owner, which calls the tensor's
+/// deleter with the GIL held, because some deleters need it; empty if the capsule has no tensor of this kind.
 template <class Managed>
-class TakenCapsule {
- public:
-  explicit TakenCapsule(nb::handle capsule) : capsule_(capsule) {
-    const nb::ft_object_guard one_thread(capsule);
-    if (PyCapsule_IsValid(capsule.ptr(), Managed::name) == 0) return;
-    tensor_ = static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Managed::name));
-    PyCapsule_SetName(capsule.ptr(), Managed::used_name);
-  }
-  ~TakenCapsule() {
-    if (tensor_ == nullptr) return;
-    const nb::ft_object_guard one_thread(capsule_);
-    PyCapsule_SetName(capsule_.ptr(), Managed::name);
-  }
-  TakenCapsule(const TakenCapsule&) = delete;
-  TakenCapsule& operator=(const TakenCapsule&) = delete;
+nb::object take(nb::handle capsule) {
+  const nb::ft_object_guard one_thread(capsule);
+  if (PyCapsule_IsValid(capsule.ptr(), Managed::name) == 0) return {};
+  void* const managed = PyCapsule_GetPointer(capsule.ptr(), Managed::name);
+  nb::object owner = nb::steal(PyCapsule_New(managed, nullptr, &call_deleter<Managed>));
+  if (!owner.is_valid()) throw nb::python_error();
+  PyCapsule_SetName(capsule.ptr(), Managed::used_name);
+  return owner;
+}
 
-  /// Null if the capsule has no tensor of this kind.
-  Managed* tensor() const noexcept { return tensor_; }
-  void keep() noexcept { tensor_ = nullptr; }
-
- private:
-  nb::handle capsule_;
-  Managed* tensor_ = nullptr;
-};
-
-template <class Managed>
-nb::object adopt_tensor(TakenCapsule<Managed>& taken, bool read_only) {
-  Managed* const managed = taken.tensor();
-  const dlpack::Tensor& tensor = managed->tensor;
+nb::object adopt_tensor(const dlpack::Tensor& tensor, bool read_only, nb::object owner) {
   const DType dtype{static_cast<TypeCode>(tensor.code), tensor.bits};
   if (tensor.lanes != 1) throw nb::buffer_error("from_dlpack: Weir does not support elements with several lanes");
   (void)class_of(dtype);
   std::vector<std::int64_t> shape(tensor.shape, tensor.shape + tensor.dimensions);
   check_contiguous(shape, tensor.strides, 1);
-  const Location location = location_of(tensor.place);
-  // From here on we own the tensor. Its deleter is called with the GIL held, because some deleters need it.
-  PyObject* const owner = PyCapsule_New(managed, nullptr, &call_deleter<Managed>);
-  if (owner == nullptr) throw nb::python_error();
-  taken.keep();
-  return adopt(location, static_cast<std::byte*>(tensor.data) + tensor.byte_offset, dtype, std::move(shape), read_only,
-               nb::steal(owner));
+  return adopt(location_of(tensor.place), static_cast<std::byte*>(tensor.data) + tensor.byte_offset, dtype, std::move(shape),
+               read_only, std::move(owner));
 }
 
 nb::object adopt_capsule(nb::handle capsule) {
-  TakenCapsule<dlpack::Versioned> taken(capsule);
-  if (const dlpack::Versioned* const managed = taken.tensor()) {
-    if (managed->major != 1) {
-      throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed->major) +
-                              "; Weir supports version 1 and earlier ones")
-                                 .c_str());
-    }
-    return adopt_tensor(taken, (managed->flags & dlpack::Versioned::is_read_only) != 0);
+  if (nb::object owner = take<dlpack::Versioned>(capsule)) {
+    const auto& managed = *static_cast<dlpack::Versioned*>(PyCapsule_GetPointer(owner.ptr(), nullptr));
+    if (managed.major == 1)
+      return adopt_tensor(managed.tensor, (managed.flags & dlpack::Versioned::is_read_only) != 0, std::move(owner));
+    throw nb::buffer_error(("from_dlpack: the capsule is of DLPack " + std::to_string(managed.major) +
+                            "; Weir supports version 1 and earlier ones")
+                               .c_str());
   }
-  TakenCapsule<dlpack::Unversioned> old(capsule);
-  if (old.tensor() != nullptr) return adopt_tensor(old, false);
+  if (nb::object owner = take<dlpack::Unversioned>(capsule)) {
+    const auto& managed = *static_cast<dlpack::Unversioned*>(PyCapsule_GetPointer(owner.ptr(), nullptr));
+    return adopt_tensor(managed.tensor, false, std::move(owner));
+  }
   throw nb::value_error("from_dlpack: this capsule was taken before, or holds no tensor");
 }
 
@@ -164,45 +188,31 @@ nb::object capsule_from(nb::handle object, nb::handle stream) {
 
 /// Memory that an object exports by the buffer protocol. It may also be pinned.
 struct LentMemory {
-  Py_buffer view{};
+  HostMemory memory;
   Ptr<HostRegistration> pinned{};
 
-  explicit LentMemory(nb::handle object) {
-    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG | PyBUF_FORMAT) == 0) return;
-    PyErr_Clear();
-    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_CONTIG_RO | PyBUF_FORMAT) == 0) return;
-    if (PyErr_ExceptionMatches(PyExc_ValueError) == 0) throw nb::python_error();
-    PyErr_Clear();  // numpy's error for an array with gaps, replaced by a clearer one
-    throw_gaps();
-  }
   ~LentMemory() {
     if (pinned) without_gil([&] { pinned.reset(); });
-    PyBuffer_Release(&view);
   }
-  LentMemory(const LentMemory&) = delete;
-  LentMemory& operator=(const LentMemory&) = delete;
 };
 
 void end_loan(PyObject* capsule) noexcept { delete static_cast<LentMemory*>(PyCapsule_GetPointer(capsule, nullptr)); }
 
 /// Returns a buffer over the memory that `object` exports. With `device`, the memory is pinned for it.
 nb::object adopt_view(nb::handle object, Device* device = nullptr) {
-  auto lent = std::make_unique<LentMemory>(object);
-  const Py_buffer& view = lent->view;
-  const auto dtype = type_of_format(view.format);
-  if (!dtype || view.itemsize != static_cast<Py_ssize_t>(dtype->size())) {
-    throw nb::buffer_error(
-        ("Weir has no element type for the format '" + std::string(view.format != nullptr ? view.format : "B") + "'")
-            .c_str());
-  }
+  std::unique_ptr<LentMemory> made(new LentMemory{HostMemory(object, HostMemory::Access::any)});
+  const HostMemory& memory = made->memory;
+  const auto dtype = memory.dtype();
+  if (!dtype) throw nb::buffer_error(("Weir has no element type for the format '" + memory.format() + "'").c_str());
   const Location location = device != nullptr ? Location{*device, MemoryKind::pinned} : host_location();
   if (device != nullptr)
-    lent->pinned = without_gil([&] { return device->register_host(view.buf, static_cast<std::size_t>(view.len)); });
-  PyObject* const owner = PyCapsule_New(lent.get(), nullptr, &end_loan);
-  if (owner == nullptr) throw nb::python_error();
-  lent.release();
-  return adopt(location, view.buf, *dtype, {view.shape, view.shape + view.ndim}, view.readonly != 0, nb::steal(owner),
-               view.obj);
+    made->pinned = without_gil([&] { return device->register_host(memory.data(), memory.size_bytes()); });
+  nb::object owner = nb::steal(PyCapsule_New(made.get(), nullptr, &end_loan));
+  if (!owner.is_valid()) throw nb::python_error();
+  made.release();
+  const auto shape = memory.shape();
+  return adopt(location, memory.data(), *dtype, {shape.begin(), shape.end()}, memory.is_read_only(), std::move(owner),
+               memory.owner());
 }
 
 // --- __cuda_array_interface__ -----------------------------------------------------------------------------------------
@@ -246,25 +256,17 @@ void* address_in(nb::handle capsule) {
 
 nb::object from_dlpack(nb::object object, nb::handle stream) {
   if (PyCapsule_CheckExact(object.ptr())) return adopt_capsule(object);
-  if (nb::hasattr(object, "__dlpack__")) {
-    const DLDevice there = dl_device_of(object);
-    if (there.type != DeviceType::cpu) {
-      const StreamPtr consumer = stream_of(stream, location_of(there).device);
-      return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
-    }
-    // For the garbage collector: a capsule of numpy hides its reference to the array, an export by the buffer protocol does
-    // not.
-    if (PyObject_CheckBuffer(object.ptr()) != 0 && nb::hasattr(object, "__array_interface__")) return adopt_view(object);
-    try {
-      return adopt_capsule(capsule_from(object, nb::none()));
-    } catch (const nb::python_error& error) {
-      // Before 1.0, DLPack cannot export read-only arrays. The buffer protocol can.
-      if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) throw;
-    }
-  } else if (nb::hasattr(object, "__cuda_array_interface__")) {
-    return adopt_cuda_array(std::move(object), stream);
+  const bool has_dlpack = nb::hasattr(object, "__dlpack__");
+  if (const DLDevice there = has_dlpack ? dl_device_of(object) : DLDevice{}; there.type != DeviceType::cpu) {
+    const StreamPtr consumer = stream_of(stream, location_of(there).device);
+    return adopt_capsule(capsule_from(object, nb::int_(number_of_stream(*consumer))));
   }
-  if (PyObject_CheckBuffer(object.ptr()) != 0) return adopt_view(object);
+  if (!has_dlpack && nb::hasattr(object, "__cuda_array_interface__")) return adopt_cuda_array(std::move(object), stream);
+  // numpy's arrays: a capsule hides its reference to the array from the garbage collector, and before 1.0 DLPack cannot
+  // export read-only arrays.
+  if (PyObject_CheckBuffer(object.ptr()) != 0 && (!has_dlpack || nb::hasattr(object, "__array_interface__")))
+    return adopt_view(object);
+  if (has_dlpack) return adopt_capsule(capsule_from(object, nb::none()));
   throw nb::type_error(
       "from_dlpack: this is not an array: it has neither __dlpack__ nor __cuda_array_interface__ nor the buffer protocol");
 }
@@ -302,9 +304,9 @@ void bind_foreign_arrays(nb::module_& module) {
       "``__dlpack__``, ``__cuda_array_interface__`` or the buffer protocol and be C-contiguous. ``stream`` (default: the\n"
       "current stream of its device) waits for the work that produces the elements. Ordinary host memory belongs to\n"
       "``Device(\"host\")``. Raises ``BufferError`` for what a ``Buffer`` cannot be.");
-  nb::cpp_function_def(
-      [](Device& d, nb::object x) { return adopt_view(x, &d); }, nb::scope(module.attr("Device")), nb::name("register_host"),
-      nb::is_method(), nb::arg("x"), nb::sig("def register_host(self, x: _Array) -> Buffer"),
+  bound<Device>().def(
+      "register_host", [](Device& d, nb::object x) { return adopt_view(x, &d); }, nb::arg("x"),
+      nb::sig("def register_host(self, x: _Array) -> Buffer"),
       "Pins the memory of ``x``, a numpy array or another object with the buffer protocol, in place. Returns a\n"
       "``Buffer`` over it, whose copies do not block. The memory stays pinned, and ``x`` alive, until the buffer is gone\n"
       "and the device's work is done. Raises ``BufferError`` for what a ``Buffer`` cannot be. Feature\n"

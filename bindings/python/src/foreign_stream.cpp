@@ -3,10 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "bindings/python/src/foreign.hpp"
 #include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_thread.hpp"
 #include "bindings/python/src/objects.hpp"
-#include "bindings/python/src/releaser.hpp"
 #include "weir/backend.hpp"
 #include "weir/registry.hpp"
 #include "weir/stream.hpp"
@@ -41,7 +40,7 @@ std::optional<std::uintptr_t> handle_of(nb::handle object) {
 std::shared_ptr<const void> kept(nb::handle object) {
   if (PyIndex_Check(object.ptr()) != 0) return {};
   PyObject* const owned = object.inc_ref().ptr();
-  return {owned, [](const void* held) { release_later(static_cast<PyObject*>(const_cast<void*>(held))); }};
+  return {owned, [](const void* held) { drop_later(static_cast<PyObject*>(const_cast<void*>(held))); }};
 }
 
 StreamObject wrap(nb::handle object, nb::handle device) {
@@ -98,23 +97,23 @@ StreamPtr foreign_stream_of(nb::handle object, Device& device) {
   return stream_of_number(device, *handle);
 }
 
-void bind_foreign_streams(nb::module_& module) {
-  const nb::object stream = module.attr("Stream");
-  nb::cpp_function_def(
-      &wrap, nb::scope(stream), nb::name("wrap"), nb::arg("stream"), nb::arg("device") = nb::none(),
+void bind_foreign_streams(nb::module_&) {
+  auto stream = bound<StreamObject>();
+  stream.def_static(
+      "wrap", &wrap, nb::arg("stream"), nb::arg("device") = nb::none(),
       nb::sig("def wrap(stream: _AnyStream, device: _Device = None) -> Stream"),
       "A ``Stream`` over another library's stream: an object with ``__cuda_stream__`` (cuda.core, CuPy, numba-cuda,\n"
       "RMM), ``cuda_stream`` (PyTorch, Warp), ``ptr`` or ``handle``, or the handle as an integer; 0 is the default\n"
       "stream. Weir keeps a reference to the object and never destroys its stream. The stream of an integer handle must\n"
       "outlive this object. ``device``: for objects that do not name their device. Raises ``WrongDeviceError`` for a\n"
       "stream of another device.");
-  nb::cpp_function_def(
+  stream.def(
+      "__cuda_stream__",
       [](StreamObject& self) {
         if (self.stream->device().backend().name() != "cuda")
           throw nb::type_error("__cuda_stream__: this stream is of another backend than CUDA's");
         return nb::make_tuple(0, number_of_stream(*self.stream));
       },
-      nb::scope(stream), nb::name("__cuda_stream__"), nb::is_method(),
       nb::sig("def __cuda_stream__(self) -> tuple[int, int]"),
       "The protocol by which CUDA libraries share streams: ``(0, cudaStream_t)``.");
 }

@@ -8,8 +8,8 @@
 #include <chrono>
 #include <thread>
 
+#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/host_thread.hpp"
-#include "bindings/python/src/host_function_errors.hpp"
 
 namespace weir::python {
 namespace {
@@ -37,13 +37,18 @@ class Taking {
 void finalize() {
   last_thread = std::this_thread::get_id();
   finalizing = true;
-  stop_host_thread();
-  if (!forked) report_left();
+  if (!forked) {
+    without_gil([] {
+      function_thread().stop();
+      completion_thread().stop();
+    });
+    report_left();
+  }
   while (taking != 0) without_gil([] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); });
 }
 
 void set_forked() {
-  forked = has_host_thread();
+  forked = function_thread().is_started() || completion_thread().is_started();
   taking = 0;
 }
 
@@ -51,6 +56,29 @@ void set_forked() {
 
 bool is_forked() noexcept { return forked; }
 bool is_finalizing() noexcept { return finalizing; }
+
+void leave_child(PyObject* callable, PyObject* result) noexcept {
+  if (!forked) return;
+  if (result == nullptr) PyErr_WriteUnraisable(callable);
+  ::_exit(result == nullptr ? 1 : 0);
+}
+
+// Reads the Python call stack, which tools show.
+Caller::Caller() {
+  constexpr std::size_t most = 16;
+  std::vector<int> lines;
+  // Reads it through attributes, which are stable across Python versions.
+  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  for (; frame.is_valid() && !frame.is_none() && lines.size() < most; frame = frame.attr("f_back")) {
+    const nb::object code = frame.attr("f_code");
+    texts_.push_back(nb::cast<nb::str>(code.attr("co_qualname")).c_str());
+    texts_.push_back(nb::cast<nb::str>(code.attr("co_filename")).c_str());
+    const nb::object line = frame.attr("f_lineno");
+    lines.push_back(line.is_none() ? 0 : nb::cast<int>(line));
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) frames_.push_back({texts_[2 * i], texts_[2 * i + 1], lines[i]});
+  scope_.emplace(frames_);
+}
 
 WithoutGil::~WithoutGil() { take_gil(state_); }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "weir/annotation.hpp"
 #include "weir/plugin/caller.hpp"
 #include "weir/plugin/support.hpp"
+#include "weir/ptr.hpp"
 
 /// Releases and takes the GIL, also during interpreter shutdown.
 ///
@@ -26,12 +28,9 @@ class Caller {
   Caller();
 
  private:
-  struct Frames {
-    std::vector<std::string> texts;  // function and file of each frame
-    std::vector<SourceFrame> frames;
-    Frames();
-  } frames_;
-  CallerScope scope_;
+  std::vector<std::string> texts_;  // function and file of each frame
+  std::vector<SourceFrame> frames_;
+  std::optional<CallerScope> scope_;
 };
 
 /// Releases the GIL while this exists. Needed around each call that may wait for work, for a driver's lock or for room in a
@@ -87,6 +86,20 @@ void release(Owner& owner) {
   owner.reset();
 }
 
+/// The contents of a Python object: a reference to an object of Weir's.
+template <class T>
+struct Owned {
+  Ptr<T> ptr;
+
+  explicit Owned(Ptr<T> made) noexcept : ptr(std::move(made)) {}
+  Owned(Owned&&) = default;
+  Owned& operator=(Owned&&) = delete;
+  ~Owned() { release(ptr); }
+  T* operator->() const noexcept { return ptr.get(); }
+  Device& device() const { return ptr->device(); }
+  std::uintptr_t handle() const { return reinterpret_cast<std::uintptr_t>(ptr->native_handle()); }
+};
+
 /// Calls `function` without the GIL and returns its result.
 template <class F>
 decltype(auto) without_gil(F&& function) {
@@ -101,6 +114,9 @@ void take_gil(PyThreadState* state);
 
 /// Whether this process is a forked child whose parent had a host-function thread. The child has none.
 bool is_forked() noexcept;
+/// Call this when a Python function has returned `result`, or null with an exception set. If the function has forked and
+/// this is the child, exits like os._exit, because the child has no other thread. The status is 1 after an exception.
+void leave_child(PyObject* callable, PyObject* result) noexcept;
 /// Whether the interpreter is shutting down: true as soon as the package's atexit function has begun.
 bool is_finalizing() noexcept;
 

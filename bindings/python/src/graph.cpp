@@ -10,7 +10,6 @@
 #include "bindings/python/src/captures.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
-#include "bindings/python/src/releaser.hpp"
 #include "bindings/python/src/signal_words.hpp"
 #include "weir/error.hpp"
 #include "weir/stream.hpp"
@@ -20,10 +19,9 @@ namespace weir::python {
 namespace {
 
 CaptureMode mode_of(const std::string& name) {
-  if (name == "relaxed") return CaptureMode::relaxed;
-  if (name == "thread_local") return CaptureMode::thread_local_;
-  if (name == "global") return CaptureMode::global;
-  throw nb::value_error(("mode: '" + name + "'; it is 'relaxed', 'thread_local' or 'global'").c_str());
+  return choice<CaptureMode>(
+      "mode", name,
+      {{"relaxed", CaptureMode::relaxed}, {"thread_local", CaptureMode::thread_local_}, {"global", CaptureMode::global}});
 }
 
 void begin_capture(StreamObject& self, const std::string& mode, bool portable) {
@@ -179,14 +177,14 @@ std::vector<std::string> nodes_of(const GraphObject& self) {
 }  // namespace
 
 Captured::~Captured() {
-  PyObject* const dropped = std::exchange(kept, nullptr);
-  if (dropped == nullptr || is_finalizing()) return;
-  if (PyGILState_GetThisThreadState() == nullptr) {  // a thread of Weir, which must not wait for the GIL
-    release_later(dropped);
+  if (kept == nullptr || is_finalizing()) return;
+  // A thread of Weir must not wait for the GIL.
+  if (PyGILState_GetThisThreadState() == nullptr) {
+    drop_later(kept);
     return;
   }
   const WithGil held;
-  Py_DECREF(dropped);
+  Py_DECREF(kept);
 }
 
 GraphObject::GraphObject(GraphPtr made, const std::shared_ptr<Captured>& captured) : graph(std::move(made)) {
@@ -264,9 +262,8 @@ int clear(PyObject* self) {
   return 0;
 }
 
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(&clear)},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
 
 }  // namespace
 
@@ -285,12 +282,10 @@ void bind_graph(nb::module_& module) {
       "Launches run one after another, whatever their streams.")
       .def_prop_ro(
           "device", [](const GraphObject& g) -> Device& { return graph_of(g)->device(); }, nb::rv_policy::reference)
-      .def("launch", &launch, nb::arg("stream") = nb::none(),
-           nb::sig("def launch(self, stream: _Stream = None) -> None"),
+      .def("launch", &launch, nb::arg("stream") = nb::none(), nb::sig("def launch(self, stream: _Stream = None) -> None"),
            "Enqueues one run of the graph on ``stream`` (default: the current stream). If that stream is capturing, the\n"
            "graph becomes a node of the capture.")
-      .def("upload", &upload, nb::arg("stream") = nb::none(),
-           nb::sig("def upload(self, stream: _Stream = None) -> None"),
+      .def("upload", &upload, nb::arg("stream") = nb::none(), nb::sig("def upload(self, stream: _Stream = None) -> None"),
            "Prepares the first launch. Feature ``graph_upload``.")
       .def("update", &update, nb::arg("source"),
            "Replaces the parameters of all nodes by those of ``source``, a graph of the same topology. If ``source`` has\n"
@@ -309,18 +304,17 @@ void bind_graph(nb::module_& module) {
           "The vendor's graph (cudaGraph_t, hipGraph_t) as an integer.")
       .def("__repr__", [](const GraphObject& g) { return "<Graph " + graph_of(g)->describe() + ">"; });
 
-  const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
-    nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
-  };
-  method("begin_capture", &begin_capture,
-         nb::sig("def begin_capture(self, mode: Literal[\"relaxed\", \"thread_local\", \"global\"] = \"relaxed\", *, "
-                 "portable: bool = False) -> None"),
-         nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
-         "Begins a capture: work on this stream, and on streams that wait for it, becomes part of a graph and does not\n"
-         "run. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``: records the\n"
-         "work so that ``Graph.save`` can save the graph. See ``weir.capture``.");
-  method("end_capture", &end_capture, "Ends the capture and returns its graph.");
-  method("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
+  auto stream = bound<StreamObject>();
+  stream.def(
+      "begin_capture", &begin_capture,
+      nb::sig("def begin_capture(self, mode: Literal[\"relaxed\", \"thread_local\", \"global\"] = \"relaxed\", *, "
+              "portable: bool = False) -> None"),
+      nb::arg("mode") = "relaxed", nb::kw_only(), nb::arg("portable") = false,
+      "Begins a capture: work on this stream, and on streams that wait for it, becomes part of a graph and does not\n"
+      "run. ``mode``: ``\"relaxed\"``, ``\"thread_local\"`` or ``\"global\"``, as in CUDA. ``portable``: records the\n"
+      "work so that ``Graph.save`` can save the graph. See ``weir.capture``.");
+  stream.def("end_capture", &end_capture, "Ends the capture and returns its graph.");
+  stream.def("discard_capture", &discard_capture, "Ends the capture and drops what was captured.");
 }
 
 }  // namespace weir::python

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "bindings/python/src/captures.hpp"
+#include "bindings/python/src/dtype.hpp"
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/kernel.hpp"
-#include "bindings/python/src/numbers.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "weir/stream.hpp"
 
@@ -32,7 +32,7 @@ void change_launch(ChangesObject& self, std::uint32_t node, const LaunchConfig& 
   for (const nb::handle argument : args) arguments.push_back(argument.ptr());
   const KernelObject& launched = kernel_of(kernel, *self.device);
   change(self.changes, {node}, config, launched, arguments.data(), arguments.size());
-  self.kernels.push_back(launched.kernel);
+  self.kernels.push_back(launched.ptr);
   self.keep(node, args);
 }
 
@@ -114,18 +114,17 @@ void bind_graph_changes(nb::module_& module) {
       .def(
           "__len__", [](const ChangesObject& c) { return c.changes.size(); }, nb::lock_self());
 
-  nb::borrow<nb::class_<GraphObject>>(module.attr("Graph"))
-      .def("apply", &apply, nb::arg("changes").lock(),
-           "Makes the changes in this graph. Later launches use them; running ones do not. Raises\n"
-           "``GraphUpdateFailedError`` for a node that does not exist or is of another kind, and\n"
-           "``InvalidArgumentError`` as a launch does; then nothing is changed. A changed graph cannot be part of\n"
-           "another graph until it is updated. Feature ``graph_node_changes``.");
-  nb::borrow<nb::class_<StreamObject>>(module.attr("Stream"))
-      .def_prop_ro(
-          "last_captured_node",
-          [](const StreamObject& s) { return without_gil([&] { return s.stream->last_captured_node().index; }); },
-          "The node of the last operation captured on this stream, as an index into ``Graph.nodes``. Raises\n"
-          "``CaptureError``, and ``InvalidArgumentError`` directly after a wait for another stream.");
+  bound<GraphObject>().def(
+      "apply", &apply, nb::arg("changes").lock(),
+      "Makes the changes in this graph. Later launches use them; running ones do not. Raises\n"
+      "``GraphUpdateFailedError`` for a node that does not exist or is of another kind, and\n"
+      "``InvalidArgumentError`` as a launch does; then nothing is changed. A changed graph cannot be part of\n"
+      "another graph until it is updated. Feature ``graph_node_changes``.");
+  bound<StreamObject>().def_prop_ro(
+      "last_captured_node",
+      [](const StreamObject& s) { return without_gil([&] { return s.stream->last_captured_node().index; }); },
+      "The node of the last operation captured on this stream, as an index into ``Graph.nodes``. Raises\n"
+      "``CaptureError``, and ``InvalidArgumentError`` directly after a wait for another stream.");
 }
 
 }  // namespace weir::python

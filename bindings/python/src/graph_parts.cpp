@@ -136,22 +136,21 @@ void bind_graph_parts(nb::module_& module) {
            "``InvalidArgumentError`` for a node that does not exist, and if nothing is submitted.")
       .def("finish", &BuilderObject::finish, "Returns the graph. The builder cannot be used any more.");
 
-  const auto method = [scope = nb::object(module.attr("Stream"))](const char* name, auto function, const auto&... extra) {
-    nb::cpp_function_def(function, nb::scope(scope), nb::name(name), nb::is_method(), extra...);
-  };
-  method("capture_if", &capture_if, nb::arg("condition"), nb::arg("body"), nb::arg("otherwise") = nb::none(),
-         nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object], "
-                 "otherwise: Callable[[Stream], object] | None = None) -> None"),
-         "Adds a conditional node: when a launch reaches it, it runs the work of ``body(stream)`` if the ``uint32`` in\n"
-         "``condition`` is not 0, else that of ``otherwise``. Calls these functions now, with ``stream`` as the current\n"
-         "stream. Features ``graph_conditional_nodes``, and ``graph_switch_nodes`` for ``otherwise``.");
-  method("capture_switch", &capture_switch, nb::arg("condition"), nb::arg("bodies"),
-         nb::sig("def capture_switch(self, condition: Buffer, bodies: Sequence[Callable[[Stream], object]]) -> None"),
-         "Like ``capture_if``, but the value is the index of the body to run; out of range, none runs. Feature\n"
-         "``graph_switch_nodes``.");
-  method("capture_while", &capture_while, nb::arg("condition"), nb::arg("body"),
-         nb::sig("def capture_while(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
-         "Like ``capture_if``, but repeats the work while the value is not 0.");
+  auto stream = bound<StreamObject>();
+  stream.def(
+      "capture_if", &capture_if, nb::arg("condition"), nb::arg("body"), nb::arg("otherwise") = nb::none(),
+      nb::sig("def capture_if(self, condition: Buffer, body: Callable[[Stream], object], "
+              "otherwise: Callable[[Stream], object] | None = None) -> None"),
+      "Adds a conditional node: when a launch reaches it, it runs the work of ``body(stream)`` if the ``uint32`` in\n"
+      "``condition`` is not 0, else that of ``otherwise``. Calls these functions now, with ``stream`` as the current\n"
+      "stream. Features ``graph_conditional_nodes``, and ``graph_switch_nodes`` for ``otherwise``.");
+  stream.def("capture_switch", &capture_switch, nb::arg("condition"), nb::arg("bodies"),
+             nb::sig("def capture_switch(self, condition: Buffer, bodies: Sequence[Callable[[Stream], object]]) -> None"),
+             "Like ``capture_if``, but the value is the index of the body to run; out of range, none runs. Feature\n"
+             "``graph_switch_nodes``.");
+  stream.def("capture_while", &capture_while, nb::arg("condition"), nb::arg("body"),
+             nb::sig("def capture_while(self, condition: Buffer, body: Callable[[Stream], object]) -> None"),
+             "Like ``capture_if``, but repeats the work while the value is not 0.");
 }
 
 }  // namespace weir::python

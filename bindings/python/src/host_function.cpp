@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bindings/python/src/captures.hpp"
-#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
 #include "weir/await.hpp"
@@ -27,7 +27,7 @@ std::string name_of(nb::handle function, nb::handle given) {
 }
 
 void launch_host_func(StreamObject& self, nb::callable function, nb::args args, nb::handle name) {
-  start_host_thread();
+  function_thread().start("Stream.launch_host_func");
   const std::string label = name_of(function, name);
   const auto call = std::make_shared<PythonCall>(function, args);
   const bool portable = support::any_captures() && without_gil([&] { return is_portable(*self.stream); });
@@ -40,7 +40,7 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
     if (self.stream->is_capturing())
       return capture_call(*self.stream, call, label, thrown_of_capture(*self.stream), portable), true;
     const bool enqueued = self.gate->enqueue(call, label);
-    let_function_end();
+    function_thread().let_function_end();
     return enqueued;
   };
   self.gate->claim(self);
@@ -49,54 +49,38 @@ void launch_host_func(StreamObject& self, nb::callable function, nb::args args, 
   }
 }
 
-/// Calls `callback(error)`, or for a stream `callback(stream, error, argument)`.
+/// Calls `callback(stream, error, argument)`.
 class Callback final : public Task {
  public:
-  explicit Callback(nb::handle callback, nb::handle stream = {}, nb::handle argument = {}) noexcept
-      : callback_(callback.inc_ref().ptr()), stream_(stream.inc_ref().ptr()), argument_(argument.inc_ref().ptr()) {}
-  ~Callback() override {
-    drop_later(callback_);
-    drop_later(stream_);
-    drop_later(argument_);
-  }
+  Callback(nb::handle callback, nb::handle stream, nb::handle argument)
+      : parts_(nb::make_tuple(callback, stream, argument).release().ptr()) {}
+  ~Callback() override { drop_later(parts_); }
 
   /// Stores the error of the work.
-  void fail(const Error& error) { error_ = error; }
+  void fail(std::exception_ptr failure) { failure_ = std::move(failure); }
   void run() override {
-    PyObject* const error = error_ ? new_exception(*error_) : Py_NewRef(Py_None);
-    PyObject* result = nullptr;
-    if (error != nullptr) {
-      result = stream_ != nullptr ? PyObject_CallFunctionObjArgs(callback_, stream_, error, argument_, nullptr)
-                                  : PyObject_CallFunctionObjArgs(callback_, error, nullptr);
-    }
-    leave_child(result);
-    if (result == nullptr) PyErr_WriteUnraisable(callback_);
+    PyObject* const callback = PyTuple_GetItem(parts_, 0);
+    PyObject* const error = failure_ ? new_exception(failure_) : Py_NewRef(Py_None);
+    PyObject* const result =
+        PyObject_CallFunctionObjArgs(callback, PyTuple_GetItem(parts_, 1), error, PyTuple_GetItem(parts_, 2), nullptr);
+    leave_child(callback, result);
+    if (result == nullptr) PyErr_WriteUnraisable(callback);
     Py_XDECREF(result);
-    Py_XDECREF(error);
-    Py_CLEAR(callback_);
-    Py_CLEAR(stream_);
-    Py_CLEAR(argument_);
+    Py_DECREF(error);
+    Py_CLEAR(parts_);
   }
   void abandon() noexcept override {}  // nothing waits for it
 
  private:
-  PyObject *callback_, *stream_, *argument_;
-  std::optional<Error> error_;
+  PyObject* parts_;  // the callback, the stream, the argument
+  std::exception_ptr failure_;
 };
 
 /// Runs `callback` soon after `event` is complete. Blocks neither streams nor driver threads.
 void when_complete(const EventPtr& event, std::shared_ptr<Callback> callback) {
   when_done(event, [callback = std::move(callback)](std::exception_ptr failure) mutable {
-    if (failure) {
-      try {
-        std::rethrow_exception(std::move(failure));
-      } catch (const Error& error) {
-        callback->fail(error);
-      } catch (const std::exception& error) {
-        callback->fail(Error(Errc::backend_failure, "when_done", "", error.what()));
-      }
-    }
-    post_completion(std::move(callback));
+    callback->fail(std::move(failure));
+    completion_thread().post(std::move(callback));
   });
 }
 
@@ -108,20 +92,20 @@ Error error_of(std::error_code status) {
 
 void add_callback(nb::handle_t<StreamObject> self, nb::callable callback, nb::handle argument) {
   Stream& stream = *held_by<StreamObject>(self).stream;
-  start_completion_thread();
+  completion_thread().start("Stream.add_callback");
   auto task = std::make_shared<Callback>(callback, self, argument);
   without_gil([&] {
     if (!stream.device().supports(Feature::stream_callbacks)) return when_complete(stream.record(), std::move(task));
     stream.add_callback([task = std::move(task)](Stream&, std::error_code status) mutable {
-      if (status) task->fail(error_of(status));
-      post_completion(std::move(task));
+      if (status) task->fail(std::make_exception_ptr(error_of(status)));
+      completion_thread().post(std::move(task));
     });
   });
 }
 
 void call_when_complete(const EventObject& event, nb::callable callback) {
-  start_completion_thread();
-  when_complete(event.event, std::make_shared<Callback>(callback));
+  completion_thread().start("Event.__await__");
+  when_complete(event.ptr, std::make_shared<Callback>(callback, nb::none(), nb::none()));
 }
 
 }  // namespace
@@ -139,10 +123,10 @@ void raise_thrown(const Stream& stream) {
 }
 
 void bind_host_functions(nb::module_& module) {
-  const nb::object stream = module.attr("Stream");
-  nb::cpp_function_def(
-      &launch_host_func, nb::scope(stream), nb::name("launch_host_func"), nb::is_method(), nb::lock_self(),
-      nb::arg("function"), nb::arg("args"), nb::arg("name") = nb::none(),
+  auto stream = bound<StreamObject>();
+  stream.def(
+      "launch_host_func", &launch_host_func, nb::lock_self(), nb::arg("function"), nb::arg("args"),
+      nb::arg("name") = nb::none(),
       nb::sig("def launch_host_func(self, function: Callable[[Unpack[_Ts]], object], *args: Unpack[_Ts], "
               "name: str | None = None) -> None"),
       "Calls ``function(*args)`` in stream order; later work waits until it has returned. A thread of the package calls\n"
@@ -156,9 +140,8 @@ void bind_host_functions(nb::module_& module) {
       "saved.\n\n"
       "A thread that holds the GIL in a call that waits for this stream waits for ever: the function needs the GIL.\n"
       "Feature ``host_functions``.");
-  nb::cpp_function_def(
-      &add_callback, nb::scope(stream), nb::name("add_callback"), nb::is_method(), nb::arg("callback"),
-      nb::arg("arg") = nb::none(),
+  stream.def(
+      "add_callback", &add_callback, nb::arg("callback"), nb::arg("arg") = nb::none(),
       nb::sig("def add_callback(self, callback: Callable[[Stream, Error | None, Any], object], "
               "arg: Any = None) -> None"),
       "Calls ``callback(stream, error, arg)`` soon after all work enqueued so far is done; ``error`` is None, or the\n"
@@ -170,14 +153,11 @@ void bind_host_functions(nb::module_& module) {
   const auto await = [](nb::object self) {
     return nb::module_::import_("weir._aio").attr("wait")(self).attr("__await__")();
   };
-  nb::cpp_function_def(
-      await, nb::scope(module.attr("Event")), nb::name("__await__"), nb::is_method(),
-      nb::sig("def __await__(self) -> Generator[Any, None, None]"),
+  bound<EventObject>().def(
+      "__await__", await, nb::sig("def __await__(self) -> Generator[Any, None, None]"),
       "Waits until the event is done; other tasks run meanwhile. Raises the device's error if the work failed.");
-  nb::cpp_function_def(
-      await, nb::scope(stream), nb::name("__await__"), nb::is_method(),
-      nb::sig("def __await__(self) -> Generator[Any, None, None]"),
-      "Waits until all work enqueued so far is done; other tasks run meanwhile. Raises what ``sync`` raises.");
+  stream.def("__await__", await, nb::sig("def __await__(self) -> Generator[Any, None, None]"),
+             "Waits until all work enqueued so far is done; other tasks run meanwhile. Raises what ``sync`` raises.");
 }
 
 }  // namespace weir::python

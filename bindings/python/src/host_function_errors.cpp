@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/src/host_function_errors.hpp"
-
 #include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/host_thread.hpp"
 #include "weir/stream.hpp"
 
@@ -55,7 +54,7 @@ HostFunctionErrors::~HostFunctionErrors() {
   PyObject* const exception = take();
   if (exception == nullptr) return;
   disown(exception);
-  if (!is_finalizing() && !is_forked()) post(std::make_shared<FailureReport>());
+  if (!is_finalizing() && !is_forked()) function_thread().post(std::make_shared<FailureReport>());
 }
 
 PyObject* HostFunctionErrors::take() noexcept {

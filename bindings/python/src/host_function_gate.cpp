@@ -38,19 +38,14 @@ std::atomic<bool> any_functions{false};
 /// One call of a Python function. Its stream waits for it through a word, or a driver thread blocks until it ends.
 class HostCall final : public Task {
  public:
-  HostCall(std::shared_ptr<PythonCall> call, std::string name, std::shared_ptr<HostFunctionErrors> thrown,
-           std::uint32_t* word, std::uint32_t ticket, std::shared_ptr<HostFunctionGate> gate)
-      : call_(std::move(call)),
-        name_(std::move(name)),
-        thrown_(std::move(thrown)),
-        gate_(std::move(gate)),
-        word_(word),
-        ticket_(ticket) {}
+  HostCall(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown, std::uint32_t* word,
+           std::uint32_t ticket, std::shared_ptr<HostFunctionGate> gate)
+      : call_(std::move(call)), thrown_(std::move(thrown)), gate_(std::move(gate)), word_(word), ticket_(ticket) {}
 
   void run() override {
     if (ended_.load(std::memory_order_acquire) != 0) return;
     PyObject* const result = (*call_)();
-    leave_child(result);
+    leave_child(call_->callable(), result);
     const bool raised = result == nullptr;
     if (raised)
       thrown_->keep(call_->callable());
@@ -60,9 +55,6 @@ class HostCall final : public Task {
     if (gate_) call_->clear();  // outside a graph, this was the only call
   }
   void abandon() noexcept override { end(false); }
-  const std::string* name_of(const std::uint32_t* word, std::uint32_t ticket) const noexcept override {
-    return gate_ && word == word_ && ticket == ticket_ ? &name_ : nullptr;
-  }
   /// Blocks the calling thread until the function has returned.
   void wait() const noexcept { ended_.wait(0); }
 
@@ -75,11 +67,10 @@ class HostCall final : public Task {
       advance_word(word_, ticket_);  // advance only: a later call may have been abandoned already
     else
       write_word(word_, ticket_);
-    if (gate_) gate_->record_end(raised);
+    if (gate_) gate_->record_end(ticket_, raised);
   }
 
   const std::shared_ptr<PythonCall> call_;
-  const std::string name_;
   const std::shared_ptr<HostFunctionErrors> thrown_;
   const std::shared_ptr<HostFunctionGate> gate_;  // null for a call in a graph
   std::uint32_t* const word_;
@@ -92,8 +83,8 @@ class HostCall final : public Task {
 HostFunction graph_call(std::shared_ptr<PythonCall> call, std::shared_ptr<HostFunctionErrors> thrown,
                         std::shared_ptr<std::uint32_t> word) {
   return [call = std::move(call), thrown = std::move(thrown), word = std::move(word)] {
-    const auto one = std::make_shared<HostCall>(call, "", thrown, word.get(), 1, nullptr);
-    post(one);
+    const auto one = std::make_shared<HostCall>(call, thrown, word.get(), 1, nullptr);
+    function_thread().post(one);
     if (!word) one->wait();
   };
 }
@@ -152,7 +143,7 @@ void HostFunctionGate::prepare() {
   if (word == nullptr) return;
   issued_ = read_word(word);
   if (can_request(stream_->device())) {
-    requests_ = std::make_shared<Requests>(request_word_of(word), issued_);
+    requests_ = std::make_shared<Requests>(request_word_of(word));
     write_word(requests_->word, issued_);
   }
   word_ = word;
@@ -164,63 +155,65 @@ bool HostFunctionGate::enqueue(const std::shared_ptr<PythonCall>& call, const st
   // makes such a call with the GIL held would block the very functions that make room. So the number of pending functions is
   // limited, and they never fill the queue.
   if (!is_host_thread()) {
-    const std::uint32_t most = requests_ ? most_requests : most_host_functions;
-    std::unique_lock lock(room_mutex_);
-    if (!room_.wait_for(lock, std::chrono::milliseconds(50), [&] { return begun_ - done_ < most; })) {
+    const std::size_t most = requests_ ? most_requests : most_host_functions;
+    std::unique_lock lock(pending_mutex_);
+    if (!room_.wait_for(lock, std::chrono::milliseconds(50), [&] { return pending_.size() < most; })) {
       lock.unlock();
       // The stream of a failed device will never make its requests.
-      if (requests_ && !stream_->device().health().is_ok()) abandon_requests(*requests_);
+      if (requests_ && !stream_->device().health().is_ok()) function_thread().abandon(*requests_);
       return false;
     }
   }
   const std::lock_guard lock(mutex_);  // the request and the wait must follow each other in the stream
   const std::uint32_t ticket = issued_ + 1;
   std::uint32_t* const word = word_;
-  auto task = std::make_shared<HostCall>(call, name, thrown_, word, ticket, shared_from_this());
+  auto task = std::make_shared<HostCall>(call, thrown_, word, ticket, shared_from_this());
   // With tools, use a host function, so that they do not show two memory operations instead.
   const bool requests_it = requests_ && !detail::tools_look();
-  ++begun_;
+  {
+    const std::lock_guard pending(pending_mutex_);
+    pending_.emplace(ticket, name);
+  }
   try {
     if (requests_it) {
-      expect_request(requests_, ticket, task);
+      function_thread().expect(requests_, ticket, task);
       stream_->batch_memory_operations(std::array{MemoryOperation::write(requests_->word, ticket),
                                                   MemoryOperation::wait(word, ticket, WaitCondition::geq)});
-    } else if (word != nullptr) {
-      stream_->launch_host_function([task = task]() mutable { post(std::move(task)); }, {.name = name});
     } else {
       stream_->launch_host_function(
-          [task] {
-            post(task);
-            task->wait();
+          [task, waits = word == nullptr]() mutable {
+            function_thread().post(waits ? task : std::move(task));
+            if (waits) task->wait();
           },
           {.name = name});
     }
   } catch (...) {
-    if (!requests_it || forget_request(*requests_, ticket)) --begun_;  // otherwise it was abandoned and counts as done
+    if (requests_it) function_thread().forget(*requests_, ticket);
+    record_end(ticket, false);
     throw;
   }
-  if (word == nullptr) return true;
   issued_ = ticket;
-  if (!requests_it) stream_->wait_value(word, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
+  if (!requests_it && word != nullptr)
+    stream_->wait_value(word, ticket, counts_on_ ? WaitCondition::geq : WaitCondition::eq);
   return true;
 }
 
 void HostFunctionGate::explain(PendingWork& work) const {
-  const std::uint32_t* const word = word_;
-  if (work.kind != PendingWork::Kind::value || work.wait.address != word) return;
-  auto name = name_of_task(word, static_cast<std::uint32_t>(work.wait.value));
-  if (!name) return;
+  if (work.kind != PendingWork::Kind::value || work.wait.address != word_) return;
+  const std::lock_guard lock(pending_mutex_);
+  const auto found = pending_.find(static_cast<std::uint32_t>(work.wait.value));
+  if (found == pending_.end()) return;
   work.kind = PendingWork::Kind::host_function;
-  work.name = *std::move(name);
+  work.name = found->second;
   work.subject.clear();
   work.chain.clear();
 }
 
-void HostFunctionGate::record_end(bool raised) noexcept {
+void HostFunctionGate::record_end(std::uint32_t ticket, bool raised) noexcept {
   if (raised && stream_->is_closed()) report();  // no caller can wait for the exception any longer
   {
-    const std::lock_guard lock(room_mutex_);
-    ++done_;
+    const std::lock_guard lock(pending_mutex_);
+    pending_.erase(ticket);
   }
   room_.notify_all();
 }
@@ -251,11 +244,9 @@ void HostFunctionGate::raise() {
 void HostFunctionGate::watch(const std::shared_ptr<HostFunctionErrors>& thrown) {
   any_functions = true;
   const std::lock_guard lock(graphs_mutex_);
-  if (std::find(graphs_.begin(), graphs_.end(), thrown) != graphs_.end()) return;
-  if (graphs_.size() >= graphs_looked_at_) {  // drop graphs that are gone and have no exception
-    std::erase_if(graphs_, [](const auto& graph) { return graph.use_count() == 1 && graph->is_empty(); });
-    graphs_looked_at_ = 2 * graphs_.size() + 16;
-  }
+  std::erase_if(graphs_, [&](const auto& graph) {  // graphs that are gone and have no exception
+    return graph == thrown || (graph.use_count() == 1 && graph->is_empty());
+  });
   graphs_.push_back(thrown);
 }
 

@@ -3,21 +3,51 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "bindings/python/src/host_function_errors.hpp"
 #include "bindings/python/src/host_thread.hpp"
 #include "weir/device.hpp"
+#include "weir/fwd.hpp"
 #include "weir/health.hpp"
 
 /// Lets streams and graphs wait for Python functions, and collects the exceptions.
 namespace weir::python {
 
 struct StreamObject;
+
+/// Stores the exception of a Python function until it is raised. If this is destroyed earlier, the exception is passed to
+/// sys.unraisablehook.
+class HostFunctionErrors {
+ public:
+  HostFunctionErrors() = default;
+  HostFunctionErrors(const HostFunctionErrors&) = delete;
+  HostFunctionErrors& operator=(const HostFunctionErrors&) = delete;
+  ~HostFunctionErrors();
+  /// Stores the current Python exception. Only the first is stored; later ones are passed to sys.unraisablehook. Call it
+  /// with the GIL held.
+  void keep(PyObject* callable);
+  bool is_empty() const noexcept { return exception_ == nullptr; }
+  /// Returns the stored exception, or null; for the garbage collector. Call it with the GIL held.
+  PyObject* exception() const noexcept { return exception_; }
+  /// Passes the exception to sys.unraisablehook. Call it with the GIL held.
+  void report() noexcept;
+  /// Raises the exception and forgets it. Call it with the GIL held.
+  void raise(const Stream& stream);
+
+ private:
+  friend void report_left() noexcept;
+  PyObject* take() noexcept;
+
+  std::atomic<PyObject*> exception_{nullptr};
+};
+
+/// Reports all exceptions that were not raised. Called at interpreter shutdown with the GIL held.
+void report_left() noexcept;
 
 /// Makes one stream wait for its Python functions. Each function has a ticket number. The stream writes the number to a word
 /// in pinned memory as a request, and the host-function thread polls that word. Then the stream waits until the thread
@@ -72,7 +102,7 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   /// Adds a launched graph, whose functions store their exceptions in `thrown`. The next `raise` also raises these.
   void watch(const std::shared_ptr<HostFunctionErrors>& thrown);
   /// Records that a function has returned or was abandoned. If it has `raised`, call this with the GIL held.
-  void record_end(bool raised) noexcept;
+  void record_end(std::uint32_t ticket, bool raised) noexcept;
 
  private:
   void prepare();
@@ -88,8 +118,8 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   // Limits on pending functions. An H200 has eight queues, which streams share. Each has room for 1020 requests, or for 55
   // host functions with their waits.
   static constexpr std::uint32_t most_requests = 256, most_host_functions = 32;
-  std::atomic<std::uint32_t> begun_{0}, done_{0};
-  std::mutex room_mutex_;  // guards `done_`
+  mutable std::mutex pending_mutex_;              // guards `pending_`
+  std::map<std::uint32_t, std::string> pending_;  // the names of the pending functions, by ticket
   std::condition_variable room_;
   std::mutex mutex_;  // may be held while the stream's queue is full, so never lock it with the GIL held
   const std::shared_ptr<HostFunctionErrors> thrown_ = std::make_shared<HostFunctionErrors>();
@@ -97,7 +127,6 @@ class HostFunctionGate : public std::enable_shared_from_this<HostFunctionGate> {
   std::atomic<int> objects_{0};
   std::mutex graphs_mutex_;
   std::vector<std::shared_ptr<HostFunctionErrors>> graphs_;
-  std::size_t graphs_looked_at_ = 16;  // size at which `graphs_` is pruned
 };
 
 /// Adds a function to the graph that `stream` captures; each launch calls it. Call this without the GIL. `thrown`: stores

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
-#include <string>
+#include <mutex>
+#include <vector>
 
 #include "bindings/python/src/common.hpp"
 
-/// The host-function thread, which calls Python functions for streams. A driver thread never takes the GIL itself. It posts
-/// a task to this thread and returns.
+/// The two threads that call Python functions for streams. A driver thread never takes the GIL itself. It posts a task to
+/// one of these threads and returns.
 ///
 /// The reason: a driver calls host functions while it holds its own locks. If the function waited for the GIL, and the
 /// thread with the GIL called the driver, both would deadlock. The stream still waits for the function, through a value in
 /// memory (host_function_gate.hpp).
 namespace weir::python {
 
-/// Work for one of the package's threads.
+/// Work for one of the threads.
 class Task {
  public:
   Task() = default;
@@ -31,24 +34,8 @@ class Task {
   /// Ends all waits for this task, although it has not run or not returned. Called if the interpreter shuts down or the
   /// device has failed: on any thread, without the GIL, possibly while `run` executes.
   virtual void abandon() noexcept = 0;
-  /// Returns the name of the function whose end writes `ticket` to `word`; null if that is not this task.
-  virtual const std::string* name_of(const std::uint32_t* word, std::uint32_t ticket) const noexcept {
-    (void)word, (void)ticket;
-    return nullptr;
-  }
 };
 
-/// Starts the host-function thread unless it runs. Throws `forked_process` in a forked child.
-void start_host_thread();
-/// Starts the thread of completions in the same way. It runs callbacks, and resumes tasks that `await`. No stream waits for
-/// it, and it does not wait for functions of streams, which may take long.
-void start_completion_thread();
-/// Whether the host-function thread was started in this process.
-bool has_host_thread() noexcept;
-/// Posts a task to the host-function thread. Any thread may call it; it does not take the GIL.
-void post(std::shared_ptr<Task> task) noexcept;
-/// Posts a task to the thread of completions in the same way.
-void post_completion(std::shared_ptr<Task> task) noexcept;
 /// Tasks that one stream requests by writing their ticket numbers to a word. The thread polls the word while there are such
 /// tasks.
 struct Requests {
@@ -57,32 +44,69 @@ struct Requests {
     std::shared_ptr<Task> task;
   };
   std::uint32_t* const word;
-  std::uint32_t seen;               // the last ticket that the thread has seen
   std::deque<Expected> expected{};  // in the order of tickets; guarded by the thread's mutex
   bool is_polled = false;
 
-  Requests(std::uint32_t* polled, std::uint32_t ticket) noexcept : word(polled), seen(ticket) {}
+  explicit Requests(std::uint32_t* polled) noexcept : word(polled) {}
 };
-/// Adds a task, which runs when the stream has written `ticket`. Call it before the stream can write it.
-void expect_request(const std::shared_ptr<Requests>& requests, std::uint32_t ticket, std::shared_ptr<Task> task);
-/// Removes the last added task. Returns false if it was abandoned.
-bool forget_request(Requests& requests, std::uint32_t ticket) noexcept;
-/// Abandons the tasks that the stream has not requested yet.
-void abandon_requests(Requests& requests) noexcept;
-/// Waits a few microseconds until the thread releases the GIL. For a short function this is faster than sleeping until then.
-void let_function_end() noexcept;
-/// Returns the name of the function that will write `ticket` to `word`; empty if there is none.
-std::optional<std::string> name_of_task(const std::uint32_t* word, std::uint32_t ticket);
-/// Makes one of the package's threads drop a reference. Any thread may call it.
-void drop_later(PyObject* object) noexcept;
-/// Whether the calling thread is the host-function thread or the thread of completions.
+
+/// All functions may be called by any thread and do not take the GIL, unless they say otherwise.
+class HostThread {
+ public:
+  explicit HostThread(const char* name) noexcept : name_(name) {}
+
+  /// Starts the thread unless it runs. Throws `forked_process` in a forked child.
+  void start(const char* operation);
+  bool is_started() const noexcept { return started_; }
+  void post(std::shared_ptr<Task> task) noexcept;
+  /// Adds a task, which runs when the stream has written `ticket`. Call it before the stream can write it.
+  void expect(const std::shared_ptr<Requests>& requests, std::uint32_t ticket, std::shared_ptr<Task> task);
+  /// Removes the last added task, unless it was abandoned.
+  void forget(Requests& requests, std::uint32_t ticket) noexcept;
+  /// Abandons the tasks that the stream has not requested yet.
+  void abandon(Requests& requests) noexcept;
+  /// Waits a few microseconds until the thread releases the GIL. For a short function this is faster than sleeping until
+  /// then.
+  void let_function_end() noexcept;
+  /// Makes the thread drop a reference, and starts it for that. In a forked child and at interpreter shutdown the reference
+  /// is leaked.
+  void drop(PyObject* object) noexcept;
+  /// Stops the thread. Call it at interpreter shutdown, without the GIL. Afterwards no task runs, and no thread waits for
+  /// one.
+  void stop() noexcept;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void start_unless_started();
+  void wake(std::unique_lock<std::mutex>& lock) noexcept;
+  void loop();
+  void wait_for_work() noexcept;
+  void take_requested() noexcept;
+  bool begin_task(std::vector<PyObject*>& garbage);
+
+  const char* const name_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::atomic<bool> started_{false};
+  bool sleeps_ = false;
+  std::atomic<bool> has_gil_{false};
+  std::deque<std::shared_ptr<Task>> tasks_;
+  std::vector<PyObject*> garbage_;
+  std::shared_ptr<Task> running_;  // changed with `mutex_` held
+  std::vector<std::shared_ptr<Requests>> polled_;
+  Clock::time_point quiet_since_{};
+};
+
+/// The thread for functions of streams.
+HostThread& function_thread();
+/// The thread that runs callbacks, resumes tasks that `await`, and drops references. No stream waits for it, and it does not
+/// wait for functions of streams, which may take long.
+HostThread& completion_thread();
+/// Makes the thread of completions drop a reference.
+inline void drop_later(PyObject* object) noexcept { completion_thread().drop(object); }
+/// Whether the calling thread is one of the two.
 bool is_host_thread() noexcept;
-/// Called with a function's result, or with null if it has raised. If the function has forked and this is the child process,
-/// exits like os._exit, because the child has no other thread. The exit status is that of a program with this result.
-void leave_child(PyObject* result);
-/// Stops both threads. Called at interpreter shutdown with the GIL held. Afterwards no task runs, and no thread waits for
-/// one.
-void stop_host_thread();
 
 /// A Python callable and its arguments. May be destroyed on any thread, without the GIL.
 class PythonCall {

@@ -46,8 +46,8 @@ EventObject open_event(nb::handle device, const nb::bytes& descriptor) {
 
 }  // namespace
 
-void bind_interprocess(nb::module_& module) {
-  nb::borrow<nb::class_<BufferObject>>(module.attr("Buffer"))
+void bind_interprocess(nb::module_&) {
+  bound<BufferObject>()
       .def_prop_ro(
           "ipc_descriptor", &descriptor_of_buffer,
           "Bytes with which another process opens this memory, which ``Device.allocate`` must have made. Keep the memory\n"
@@ -59,10 +59,10 @@ void bind_interprocess(nb::module_& module) {
                   "dtype: _DType = \"uint8\") -> Buffer"),
           "Opens another process's buffer, with this shape. ``device``: the same as there. Order the work of the two\n"
           "processes yourself, by an event or ``sync``. Feature ``interprocess_memory``.");
-  nb::borrow<nb::class_<EventObject>>(module.attr("Event"))
+  bound<EventObject>()
       .def_prop_ro(
           "ipc_descriptor",
-          [](const EventObject& e) { return bytes_of(without_gil([&] { return e.event->interprocess_handle(); })); },
+          [](const EventObject& e) { return bytes_of(without_gil([&] { return e->interprocess_handle(); })); },
           "Bytes with which another process opens this event, made with ``ipc_enabled``. Feature ``interprocess_events``.")
       .def_static("from_ipc_descriptor", &open_event, nb::arg("device").none(), nb::arg("ipc_descriptor"),
                   nb::sig("def from_ipc_descriptor(device: _Device, ipc_descriptor: bytes) -> Event"),

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstring>
-#include <sstream>
 
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/objects.hpp"
@@ -20,24 +19,20 @@ namespace {
 
 Parameter parameter_of(nb::handle type) {
   const nb::module_ dtypes = nb::module_::import_("weir.dtypes");
-  if (type.is(dtypes.attr("ptr"))) return {Parameter::Kind::pointer, {}, sizeof(void*)};
+  if (type.is(dtypes.attr("ptr"))) return {ParameterKind::address, sizeof(void*), true};
   if (nb::getattr(type, "__origin__", nb::none()).is(dtypes.attr("ptr")))
-    return {Parameter::Kind::pointer, dtype_of(nb::object(type.attr("__args__")[0])), sizeof(void*)};
+    return {ParameterKind::address, sizeof(void*), true, dtype_of(nb::object(type.attr("__args__")[0]))};
   const DType number = dtype_of(type);
-  return {Parameter::Kind::number, number, number.size()};
-}
-
-ParameterKind kind_of(const Parameter& parameter) {
-  if (parameter.kind == Parameter::Kind::pointer) return ParameterKind::address;
-  if (parameter.type->code <= TypeCode::unsigned_integer) return ParameterKind::integer;
-  const bool is_floating = parameter.type->code == TypeCode::floating && parameter.type->bits >= 32;
-  return is_floating ? ParameterKind::floating : ParameterKind::value;
+  const ParameterKind kind = number.code <= TypeCode::unsigned_integer                ? ParameterKind::integer
+                             : number.code == TypeCode::floating && number.bits >= 32 ? ParameterKind::floating
+                                                                                      : ParameterKind::value;
+  return {kind, number.size(), true, number};
 }
 
 void check(const Kernel& kernel, const std::vector<Parameter>& parameters) {
   std::vector<weir::Parameter> given;
   for (const Parameter& parameter : parameters)
-    given.push_back({static_cast<std::uint32_t>(parameter.size), kind_of(parameter)});
+    given.push_back({static_cast<std::uint32_t>(parameter.size), parameter.kind});
   detail::check_parameters(kernel, given);
 }
 
@@ -62,11 +57,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(nb::handle object) {
   return pairs;
 }
 
-int standard_of(const std::string& name) {
-  for (const int standard : {14, 17, 20})
-    if (name == "c++" + std::to_string(standard)) return standard;
-  throw nb::value_error(("std: '" + name + "'; it is 'c++14', 'c++17' or 'c++20'").c_str());
-}
+int standard_of(const std::string& name) { return choice<int>("std", name, {{"c++14", 14}, {"c++17", 17}, {"c++20", 20}}); }
 
 Dim3 extent_of(nb::handle argument) {
   if (PyIndex_Check(argument.ptr()) != 0) return Dim3(nb::cast<long long>(argument));
@@ -85,7 +76,7 @@ LaunchConfig config_of(nb::handle grid, nb::handle block, std::uint32_t shmem_si
 
 nb::tuple tuple_of(const Dim3& d) { return nb::make_tuple(d.x, d.y, d.z); }
 
-/// Returns all parts of a launch shape, as the arguments of weir._kernel._config.
+/// Returns all parts of a launch shape.
 nb::tuple key_of(const LaunchConfig& c) {
   return nb::make_tuple(tuple_of(c.grid), tuple_of(c.block), c.shared_memory_bytes, c.cooperative,
                         c.cluster == Dim3{} ? nb::none() : nb::object(tuple_of(c.cluster)),
@@ -94,7 +85,7 @@ nb::tuple key_of(const LaunchConfig& c) {
 
 Device& device_of_kernel(nb::handle kernel) {
   const KernelObject* known = nullptr;
-  if (nb::try_cast(kernel, known, false) && known != nullptr) return known->kernel->device();
+  if (nb::try_cast(kernel, known, false) && known != nullptr) return known->device();
   return device_of(nb::none());
 }
 
@@ -152,58 +143,36 @@ bool is_bundle(std::span<const std::byte> bytes) {
   return bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89WEIRKB\n", 8) == 0;
 }
 
-struct ModuleObject {
-  ModulePtr module;
+using ModuleObject = Owned<Module>;
 
-  explicit ModuleObject(ModulePtr made) noexcept : module(std::move(made)) {}
-  ModuleObject(ModuleObject&&) = default;
-  ModuleObject& operator=(ModuleObject&&) = delete;
-  ~ModuleObject() { release(module); }
-  KernelObject kernel(const std::string& name, nb::handle types) const {
-    return KernelObject(without_gil([&] { return module->untyped_kernel(name); }), types);
-  }
-};
+KernelObject get_kernel(const ModuleObject& module, const std::string& name, nb::handle types) {
+  return KernelObject(without_gil([&] { return module->untyped_kernel(name); }), types);
+}
 
 }  // namespace
 
-KernelObject::~KernelObject() { release(kernel); }
-
-KernelObject::KernelObject(KernelPtr made, nb::handle types) : kernel(std::move(made)) {
+KernelObject::KernelObject(KernelPtr made, nb::handle types) : Owned(std::move(made)) {
   if (!types.is_none()) {
     for (const nb::handle type : types) parameters.push_back(parameter_of(type));
-    check(*kernel, parameters);
+    check(*ptr, parameters);
     is_counted = true;
     return;
   }
-  if (!kernel->has_parameter_sizes()) return;
-  for (const weir::Parameter& known : kernel->parameters()) {
-    Parameter& parameter = parameters.emplace_back();
-    parameter.size = known.size;
-    if (known.kind == ParameterKind::floating) {
-      parameter.kind = Parameter::Kind::floating;
-    } else if (known.kind == ParameterKind::integer || known.kind == ParameterKind::address) {
-      parameter.kind = Parameter::Kind::integer;
-    }
-  }
+  if (!ptr->has_parameter_sizes()) return;
+  for (const weir::Parameter& known : ptr->parameters()) parameters.push_back({known.kind, known.size});
   is_counted = true;
 }
 
 const KernelObject& KernelFunction::on(Device& device) {
-  const auto known = [&]() -> const KernelObject* {
-    for (const auto& [where, kernel] : kernels_)
-      if (where == &device) return kernel.get();
-    return nullptr;
-  };
   {
     const std::lock_guard lock(mutex_);
-    if (const KernelObject* kernel = known()) return *kernel;
+    if (const auto known = kernels_.find(&device); known != kernels_.end()) return *known->second;
   }
   // Two threads may both compile. The second one finds the result in the disk cache, and then uses the kernel of the first.
   auto made = without_gil([&] { return device.compile(source_, options_)->untyped_kernel(name_); });
   auto kernel = std::make_unique<KernelObject>(std::move(made), types_);
   const std::lock_guard lock(mutex_);
-  if (const KernelObject* other = known()) return *other;
-  return *kernels_.emplace_back(&device, std::move(kernel)).second;
+  return *kernels_.try_emplace(&device, std::move(kernel)).first->second;
 }
 
 const KernelObject& kernel_of(nb::handle argument, Device& device) {
@@ -283,50 +252,34 @@ void bind_kernel(nb::module_& module) {
       .def_ro("programmatic_stream_serialization", &LaunchConfig::programmatic_stream_serialization)
       .def_ro("priority", &LaunchConfig::priority)
       .def(
-          "__eq__",
-          [](const LaunchConfig& a, nb::handle other) {
-            const LaunchConfig* b = nullptr;
-            return nb::try_cast(other, b, false) && b != nullptr && key_of(a).equal(key_of(*b));
-          },
-          nb::arg("other").none())
+          "__eq__", [](const LaunchConfig& a, const LaunchConfig& b) { return key_of(a).equal(key_of(b)); },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const LaunchConfig& c) { return nb::hash(key_of(c)); })
-      .def(
-          "__reduce__",
-          [](nb::handle_t<LaunchConfig> self) {
-            return nb::make_tuple(nb::module_::import_("weir._kernel").attr("_config"), key_of(held_by<LaunchConfig>(self)));
-          },
-          nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
       .def("__repr__", [](const LaunchConfig& c) {
-        std::ostringstream text;
-        const auto extents = [](const Dim3& d) { return nb::cast<std::string>(nb::repr(tuple_of(d))); };
-        text << "LaunchConfig(grid=" << extents(c.grid) << ", block=" << extents(c.block)
-             << ", shmem_size=" << c.shared_memory_bytes;
-        if (c.cooperative) text << ", is_cooperative=True";
-        if (c.cluster != Dim3{}) text << ", cluster=" << extents(c.cluster);
-        if (c.programmatic_stream_serialization) text << ", programmatic_stream_serialization=True";
-        if (c.priority) text << ", priority=" << *c.priority;
-        text << ")";
-        return text.str();
+        const nb::str format(
+            "LaunchConfig(grid={}, block={}, shmem_size={}, is_cooperative={}, cluster={}, "
+            "programmatic_stream_serialization={}, priority={})");
+        return nb::str(format.attr("format")(*key_of(c)));
       });
   module.def(
       "grid_for", [](std::size_t count, std::uint32_t block) { return grid_for(count, block); }, nb::arg("count"),
       nb::arg("block") = 256, "A one-dimensional ``LaunchConfig`` with at least ``count`` threads, in blocks of ``block``.");
 
   auto kernel = nb::class_<KernelObject>(module, "Kernel", "A function that a stream launches on a grid of threads.");
-  kernel.def_prop_ro("name", [](const KernelObject& k) { return k.kernel->name(); })
+  kernel.def_prop_ro("name", [](const KernelObject& k) { return k->name(); })
       .def_prop_ro(
-          "device", [](const KernelObject& k) -> Device& { return k.kernel->device(); }, nb::rv_policy::reference)
+          "device", [](const KernelObject& k) -> Device& { return k->device(); }, nb::rv_policy::reference)
       .def_prop_ro(
           "num_arguments", [](const KernelObject& k) { return k.is_counted ? nb::cast(k.parameters.size()) : nb::none(); },
           nb::sig("def num_arguments(self) -> int | None"),
           "The number of parameters; None if the driver does not report it.")
       .def_prop_ro(
-          "handle", [](const KernelObject& k) { return reinterpret_cast<std::uintptr_t>(k.kernel->native_handle()); },
+          "handle", [](const KernelObject& k) { return reinterpret_cast<std::uintptr_t>(k->native_handle()); },
           "The vendor's function (CUfunction, hipFunction_t) as an integer.")
       .def_prop_ro(
           "attributes",
           [](const KernelObject& k) {
-            const KernelProperties p = without_gil([&] { return k.kernel->properties(); });
+            const KernelProperties p = without_gil([&] { return k->properties(); });
             nb::dict all;
             all["max_threads_per_block"] = p.max_threads_per_block;
             all["num_regs"] = p.registers_per_thread;
@@ -343,19 +296,18 @@ void bind_kernel(nb::module_& module) {
       .def(
           "max_active_blocks_per_multiprocessor",
           [](const KernelObject& k, std::uint32_t block_size, std::size_t dynamic_shared_memory_size) {
-            return without_gil([&] { return k.kernel->max_active_blocks(block_size, dynamic_shared_memory_size); });
+            return without_gil([&] { return k->max_active_blocks(block_size, dynamic_shared_memory_size); });
           },
           nb::arg("block_size"), nb::arg("dynamic_shared_memory_size") = 0,
           "How many blocks of that size run on one multiprocessor at a time. Shared memory in bytes.")
       .def(
           "max_potential_block_size",
           [](const KernelObject& k, std::size_t dynamic_shared_memory_needed) {
-            return without_gil([&] { return k.kernel->suggested_block_size(dynamic_shared_memory_needed); });
+            return without_gil([&] { return k->suggested_block_size(dynamic_shared_memory_needed); });
           },
           nb::arg("dynamic_shared_memory_needed") = 0, "The block size with the best occupancy.")
-      .def("__repr__", [](const KernelObject& k) {
-        return "<Kernel '" + k.kernel->name() + "' on " + k.kernel->device().describe() + ">";
-      });
+      .def("__repr__",
+           [](const KernelObject& k) { return "<Kernel '" + k->name() + "' on " + k->device().describe() + ">"; });
   def_call(kernel);
 
   auto function = nb::class_<KernelFunction>(
@@ -378,30 +330,27 @@ void bind_kernel(nb::module_& module) {
   def_call(function);
 
   nb::class_<ModuleObject>(module, "Module", "Device code loaded on one device.")
-      .def_prop_ro(
-          "device", [](const ModuleObject& m) -> Device& { return m.module->device(); }, nb::rv_policy::reference)
-      .def_prop_ro(
-          "handle", [](const ModuleObject& m) { return reinterpret_cast<std::uintptr_t>(m.module->native_handle()); },
-          "The vendor's module (CUmodule, hipModule_t) as an integer.")
-      .def("get_kernel", &ModuleObject::kernel, nb::arg("name"), nb::arg("types") = nb::none(),
+      .def_prop_ro("device", &ModuleObject::device, nb::rv_policy::reference)
+      .def_prop_ro("handle", &ModuleObject::handle, "The vendor's module (CUmodule, hipModule_t) as an integer.")
+      .def("get_kernel", &get_kernel, nb::arg("name"), nb::arg("types") = nb::none(),
            nb::sig("def get_kernel(self, name: str, types: Iterable[Any] | None = None) -> Kernel"),
            "The kernel of that name, as written in the source; ``\"blur<float, 3>\"`` for a template instance.\n"
            "``types``: the types of its parameters, such as ``(weir.int32, weir.ptr)``; launches then convert their\n"
            "arguments. Raises ``KernelNotFoundError``, and ``InvalidArgumentError`` if the types are known not to match\n"
            "the kernel.")
       .def(
-          "__getitem__", [](const ModuleObject& m, const std::string& name) { return m.kernel(name, nb::none()); },
+          "__getitem__", [](const ModuleObject& m, const std::string& name) { return get_kernel(m, name, nb::none()); },
           nb::arg("name"))
       .def(
           "get_global",
           [](const ModuleObject& m, const std::string& name) {
-            const Span<std::byte> bytes = without_gil([&] { return m.module->global(name); });
-            AllocationPtr memory = m.module->device().adopt_memory(bytes.data(), bytes.size(), MemoryKind::device,
-                                                                   [owner = m.module](void*) {});
+            const Span<std::byte> bytes = without_gil([&] { return m->global(name); });
+            AllocationPtr memory =
+                m->device().adopt_memory(bytes.data(), bytes.size(), MemoryKind::device, [owner = m.ptr](void*) {});
             return BufferObject(std::move(memory), bytes.data(), DType{}, {static_cast<std::int64_t>(bytes.size())});
           },
           nb::arg("name"), "A ``Buffer`` over the bytes of a ``__device__`` or ``__constant__`` variable.")
-      .def("__repr__", [](const ModuleObject& m) { return "<Module on " + m.module->device().describe() + ">"; });
+      .def("__repr__", [](const ModuleObject& m) { return "<Module on " + m->device().describe() + ">"; });
 
   module.def(
       "compile",

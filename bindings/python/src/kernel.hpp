@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -9,29 +11,30 @@
 
 #include "bindings/python/src/common.hpp"
 #include "bindings/python/src/dtype.hpp"
+#include "bindings/python/src/gil.hpp"
 #include "weir/device.hpp"
+#include "weir/module.hpp"
 
 /// Kernels, and the facts that are known about their parameters.
 namespace weir::python {
 
 /// The facts that are known about a parameter.
 struct Parameter {
-  enum class Kind : std::uint8_t { unknown, number, integer, floating, pointer };
-  Kind kind = Kind::unknown;    // number: its type is `type`; integer, floating: it has `size` bytes
-  std::optional<DType> type{};  // for a pointer, the type of the elements
+  ParameterKind kind = ParameterKind::unknown;
   std::size_t size = 0;         // in bytes; 0 if not known
+  bool is_declared = false;     // by the program, not only reported by the driver
+  std::optional<DType> type{};  // of a declared number; for a declared pointer, of the elements if they have one
+
+  bool is_number() const noexcept { return is_declared && kind != ParameterKind::address; }
+  bool is_pointer() const noexcept { return is_declared && kind == ParameterKind::address; }
 };
 
-struct KernelObject {
-  KernelPtr kernel;
-  std::vector<Parameter> parameters;
+struct KernelObject : Owned<Kernel> {
+  std::vector<Parameter> parameters{};
   bool is_counted = false;  // whether the number of `parameters` is known
 
   /// `types`: the Python types of the kernel's parameters; None if not known.
   KernelObject(KernelPtr kernel, nb::handle types);
-  KernelObject(KernelObject&&) = default;
-  KernelObject& operator=(KernelObject&&) = delete;
-  ~KernelObject();
 };
 
 /// A kernel as source, created by `@weir.kernel`. It is compiled for a device at the first launch there.
@@ -49,7 +52,7 @@ class KernelFunction {
   nb::object types_;
   CompileOptions options_;
   std::mutex mutex_;
-  std::vector<std::pair<Device*, std::unique_ptr<KernelObject>>> kernels_;
+  std::map<Device*, std::unique_ptr<KernelObject>> kernels_;
 };
 
 /// Converts the keyword options of `weir.compile`.

@@ -27,5 +27,6 @@ NB_MODULE(_core, module) {
   bind_host_functions(module);
   bind_portable_graph(module);
   bind_dlpack(module);
+  bind_foreign_arrays(module);
   bind_foreign_streams(module);
 }

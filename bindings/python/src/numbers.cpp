@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bindings/python/src/numbers.hpp"
-
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
+
+#include "bindings/python/src/dtype.hpp"
 
 namespace weir::python {
 namespace {
@@ -19,17 +19,9 @@ template <class T>
 bool store_integer(void* to, nb::handle number) {
   const nb::object index = nb::steal(PyNumber_Index(number.ptr()));
   if (!index.is_valid()) throw nb::python_error();
-  if constexpr (std::is_signed_v<T>) {
-    int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-    if (overflow != 0 || value < std::numeric_limits<T>::min() || value > std::numeric_limits<T>::max()) return false;
-    store(to, static_cast<T>(value));
-  } else {
-    const unsigned long long value = PyLong_AsUnsignedLongLong(index.ptr());
-    if (value == ~0ULL && PyErr_Occurred() != nullptr) return PyErr_Clear(), false;  // negative, or more than 64 bits
-    if (value > std::numeric_limits<T>::max()) return false;
-    store(to, static_cast<T>(value));
-  }
+  T value{};
+  if (!nb::try_cast(index, value, false)) return false;
+  store(to, value);
   return true;
 }
 
@@ -97,10 +89,10 @@ bool store_number(void* to, nb::handle number, DType type) {
     case TypeCode::bfloat: {
       const double value = PyFloat_AsDouble(number.ptr());
       if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-      const double least_infinite = type.bits == 64                     ? std::numeric_limits<double>::infinity()
-                                    : type.code == TypeCode::bfloat     ? 0x1.FFp127
-                                    : type.bits == 32                   ? least_infinite_float
-                                                                        : 65520.0;
+      const double least_infinite = type.bits == 64                 ? std::numeric_limits<double>::infinity()
+                                    : type.code == TypeCode::bfloat ? 0x1.FFp127
+                                    : type.bits == 32               ? least_infinite_float
+                                                                    : 65520.0;
       if (!fits(value, least_infinite)) return false;
       store_floating(to, value, type);
       return true;

@@ -9,6 +9,7 @@
 
 #include "bindings/python/src/common.hpp"
 #include "bindings/python/src/dtype.hpp"
+#include "bindings/python/src/gil.hpp"
 #include "weir/device.hpp"
 
 /// The C++ contents of the Python objects. Device is bound to `weir::Device` itself, which exists until the process ends.
@@ -26,14 +27,8 @@ struct StreamObject {
   ~StreamObject();
 };
 
-struct EventObject {
-  EventPtr event;
-
-  explicit EventObject(EventPtr made) noexcept : event(std::move(made)) {}
-  EventObject(EventObject&&) = default;
-  EventObject& operator=(EventObject&&) = delete;
-  ~EventObject();
-};
+using EventObject = Owned<Event>;
+using PoolObject = Owned<MemoryPool>;
 
 /// Memory with an element type and a shape: contiguous, in C order.
 class BufferObject {
@@ -81,15 +76,6 @@ class BufferObject {
 /// themselves.
 nb::object keeper_of(nb::handle object);
 
-struct PoolObject {
-  MemoryPoolPtr pool;
-
-  explicit PoolObject(MemoryPoolPtr made) noexcept : pool(std::move(made)) {}
-  PoolObject(PoolObject&&) = default;
-  PoolObject& operator=(PoolObject&&) = delete;
-  ~PoolObject();
-};
-
 /// Returns the Python class for T. Not initialized as a static variable: the garbage collector could not stop threads that
 /// wait for its initialization, and the initializing thread may wait for the garbage collector.
 template <class T>
@@ -128,7 +114,7 @@ void check_copy(const char* operation, const BufferObject& to, const BufferObjec
 void check_writable(const BufferObject& buffer);
 /// Implements Buffer's __cuda_array_interface__.
 nb::object cuda_array_interface(const BufferObject& buffer);
-/// Returns Buffer's slots for the buffer protocol.
+/// Returns Buffer's slots for the buffer protocol and the garbage collector.
 PyType_Slot* buffer_slots() noexcept;
 
 /// Returns the stream for an argument: a Stream, another library's stream, or None for the current stream of `device`. The
@@ -139,6 +125,17 @@ StreamPtr current_stream_of(Device& device);
 /// Wraps another library's stream, found by `__cuda_stream__` or a similar attribute. Throws TypeError if `object` is no
 /// stream.
 StreamPtr foreign_stream_of(nb::handle object, Device& device);
+/// Returns the stream for a number in DLPack or __cuda_array_interface__: a handle, or CUDA's or ROCm's number for a default
+/// stream. The stream is borrowed.
+StreamPtr stream_of_number(Device& device, std::uintptr_t number);
+/// Returns the number of a stream: the inverse of `stream_of_number`.
+std::uintptr_t number_of_stream(Stream& stream);
+/// Returns the device that another library's object has in its attributes. `backend`: its backend, or null for the default
+/// one. If the object has no device: the first device of `backend`, or the default device.
+Device& device_of_foreign(nb::handle object, const char* backend);
+
+/// Returns a buffer over the memory of another library's array, like `weir.from_dlpack(object, stream=stream)`.
+nb::object buffer_over(nb::handle object, nb::handle stream);
 /// Returns the device for an argument: a Device, an ordinal in the default backend, a name such as "cuda:1", or None for the
 /// default device.
 Device& device_of(nb::handle argument);

@@ -10,18 +10,11 @@
 namespace weir::python {
 namespace {
 
-struct PartitionObject {
-  PartitionPtr partition;
-
-  explicit PartitionObject(PartitionPtr made) noexcept : partition(std::move(made)) {}
-  PartitionObject(PartitionObject&&) = default;
-  PartitionObject& operator=(PartitionObject&&) = delete;
-  ~PartitionObject() { release(partition); }
-};
+using PartitionObject = Owned<Partition>;
 
 StreamObject create_stream(PartitionObject& self, nb::handle priority) {
   const StreamOptions options = stream_options(true, priority);
-  return without_gil([&] { return StreamObject{self.partition->create_stream(options)}; });
+  return without_gil([&] { return StreamObject{self->create_stream(options)}; });
 }
 
 }  // namespace
@@ -32,24 +25,23 @@ void bind_partition(nb::module_& module) {
       "Some of a device's compute units; kernels on its streams run only there. A green context on CUDA. Everything\n"
       "else, such as memory and events, belongs to the device. Keep the partition alive while graphs with its kernels\n"
       "are launched.")
+      .def_prop_ro("device", &PartitionObject::device, nb::rv_policy::reference)
       .def_prop_ro(
-          "device", [](const PartitionObject& p) -> Device& { return p.partition->device(); }, nb::rv_policy::reference)
-      .def_prop_ro(
-          "compute_units", [](const PartitionObject& p) { return p.partition->compute_units(); },
+          "compute_units", [](const PartitionObject& p) { return p->compute_units(); },
           "The number of compute units: at least as many as requested, since drivers hand them out in groups.")
-      .def_prop_ro(
-          "handle", [](const PartitionObject& p) { return reinterpret_cast<std::uintptr_t>(p.partition->native_handle()); },
-          "The vendor's object (CUgreenCtx) as an integer; 0 where there is none.")
+      .def_prop_ro("handle", &PartitionObject::handle,
+                   "The vendor's object (CUgreenCtx) as an integer; 0 where there is none.")
       .def("create_stream", &create_stream, nb::kw_only(), nb::arg("priority") = nb::none(),
            nb::sig("def create_stream(self, *, priority: _Priority = None) -> Stream"),
            "A new stream whose kernels run only on these units. ``priority``: as for ``Device.create_stream``.")
-      .def("__repr__", [](const PartitionObject& p) { return "<Partition " + p.partition->describe() + ">"; });
+      .def("__repr__", [](const PartitionObject& p) { return "<Partition " + p->describe() + ">"; });
 
-  nb::cpp_function_def(
+  bound<Device>().def(
+      "create_partition",
       [](Device& d, std::uint32_t compute_units) {
         return without_gil([&] { return PartitionObject(d.partition({compute_units})); });
       },
-      nb::scope(module.attr("Device")), nb::name("create_partition"), nb::is_method(), nb::arg("compute_units"),
+      nb::arg("compute_units"),
       "A partition of that many multiprocessors, compute units or CPU workers, none of which is in another partition.\n"
       "Raises ``InvalidArgumentError`` for 0, and for more than are left. Feature ``partitions``.");
 }

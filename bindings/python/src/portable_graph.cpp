@@ -69,22 +69,13 @@ nb::bytes to_bytes(const GraphObject& self, nb::handle memory, nb::handle scratc
 
 struct PortableObject {
   PortableGraphPtr graph;
-  std::shared_ptr<HostFunctionErrors> thrown{};                        // null if no function is bound
-  nb::dict bound{};                                                    // buffers, by name
-  std::unique_ptr<std::mutex> mutex = std::make_unique<std::mutex>();  // serializes threads; lock it without the GIL
+  std::shared_ptr<HostFunctionErrors> thrown{};  // null if no function is bound
+  nb::dict bound{};                              // buffers, by name
 
   explicit PortableObject(PortableGraphPtr loaded) noexcept : graph(std::move(loaded)) {}
   PortableObject(PortableObject&&) = default;
   PortableObject& operator=(PortableObject&&) = delete;
   ~PortableObject() { release(graph); }
-
-  template <class F>
-  auto locked(F&& function) const {
-    return without_gil([&] {
-      const std::lock_guard lock(*mutex);
-      return function();
-    });
-  }
 };
 
 PortableObject load_graph(Device& device, nb::handle source) {
@@ -102,17 +93,18 @@ void bind(PortableObject& self, const std::string& name, nb::handle target, nb::
   const BufferObject* buffer = nullptr;
   if (nb::try_cast(target, buffer, false) && buffer != nullptr) {
     if (args.size() != 0) throw nb::type_error("bind: a Buffer takes no further arguments; only functions do");
-    self.locked(
+    without_gil(
         [&] { self.graph->bind(name, Span<std::byte>(static_cast<std::byte*>(buffer->data()), buffer->size_bytes())); });
     self.bound[name.c_str()] = keeper_of(target);
     return;
   }
   if (!PyCallable_Check(target.ptr()))
-    throw nb::type_error("bind: a name stands for a weir.Buffer, or for a function; weir.from_dlpack makes a Buffer of "
-                         "another library's array");
-  start_host_thread();
+    throw nb::type_error(
+        "bind: a name stands for a weir.Buffer, or for a function; weir.from_dlpack makes a Buffer of "
+        "another library's array");
+  function_thread().start("PortableGraph.bind");
   auto call = std::make_shared<PythonCall>(target, args);
-  self.locked([&] {
+  without_gil([&] {
     auto thrown = self.thrown ? self.thrown : std::make_shared<HostFunctionErrors>();
     self.graph->bind(name, waiting_call(std::move(call), thrown));
     self.thrown = std::move(thrown);
@@ -121,7 +113,7 @@ void bind(PortableObject& self, const std::string& name, nb::handle target, nb::
 
 GraphObject build(PortableObject& self) {
   std::shared_ptr<HostFunctionErrors> thrown;
-  GraphPtr graph = self.locked([&] {
+  GraphPtr graph = without_gil([&] {
     thrown = self.thrown;
     return self.graph->build();
   });
@@ -130,7 +122,7 @@ GraphObject build(PortableObject& self) {
 
 nb::dict memory_of(const PortableObject& self) {
   nb::dict all;
-  for (PortableMemory& memory : self.locked([&] { return self.graph->memory(); })) {
+  for (PortableMemory& memory : without_gil([&] { return self.graph->memory(); })) {
     const std::string name = memory.name;
     all[name.c_str()] = nb::cast(std::move(memory));
   }
@@ -191,7 +183,7 @@ void bind_portable_graph(nb::module_& module) {
       .def_prop_ro("memory", &memory_of, nb::sig("def memory(self) -> dict[str, PortableMemory]"),
                    "Its memory by name, in the order given to ``Graph.save``.")
       .def_prop_ro(
-          "host_functions", [](const PortableObject& g) { return g.locked([&] { return g.graph->host_functions(); }); },
+          "host_functions", [](const PortableObject& g) { return without_gil([&] { return g.graph->host_functions(); }); },
           "The names of its host functions.")
       .def("bind", &bind, nb::arg("name"), nb::arg("target"), nb::arg("args"),
            nb::sig("def bind(self, name: str, target: Buffer | Callable[..., object], *args: Any) -> None"),
@@ -205,7 +197,7 @@ void bind_portable_graph(nb::module_& module) {
            "device lacks a feature.")
       .def("__repr__", [](const PortableObject& g) { return "<PortableGraph " + g.graph->describe() + ">"; });
 
-  nb::borrow<nb::class_<GraphObject>>(module.attr("Graph"))
+  bound<GraphObject>()
       .def("save", &save, nb::arg("file"), nb::arg("memory") = nb::none(), nb::kw_only(), nb::arg("scratch") = nb::none(),
            nb::arg("contents") = nb::none(),
            nb::sig("def save(self, file: str | PathLike[str], memory: Mapping[str, Buffer] | None = None, *, "
@@ -221,12 +213,12 @@ void bind_portable_graph(nb::module_& module) {
            nb::sig("def to_bytes(self, memory: Mapping[str, Buffer] | None = None, *, "
                    "scratch: Mapping[str, Buffer] | None = None, contents: Mapping[str, Buffer] | None = None) -> bytes"),
            "Returns what ``save`` writes.");
-  nb::borrow<nb::class_<Device>>(module.attr("Device"))
-      .def("load_graph", &load_graph, nb::arg("source"),
-           nb::sig("def load_graph(self, source: str | PathLike[str] | bytes) -> PortableGraph"),
-           "Reads a graph that ``Graph.save`` wrote, on this device or another one, and loads its kernels. ``source``:\n"
-           "the file, or its bytes. A graph is code: the file must be writable only by this user or root, and bytes must\n"
-           "be as trustworthy as the program. Raises ``InvalidImageError``, which says what is wrong.");
+  bound<Device>().def(
+      "load_graph", &load_graph, nb::arg("source"),
+      nb::sig("def load_graph(self, source: str | PathLike[str] | bytes) -> PortableGraph"),
+      "Reads a graph that ``Graph.save`` wrote, on this device or another one, and loads its kernels. ``source``:\n"
+      "the file, or its bytes. A graph is code: the file must be writable only by this user or root, and bytes must\n"
+      "be as trustworthy as the program. Raises ``InvalidImageError``, which says what is wrong.");
 }
 
 }  // namespace weir::python

@@ -5,8 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/gil.hpp"
+#include "bindings/python/src/host_function_gate.hpp"
 #include "bindings/python/src/objects.hpp"
 #include "bindings/python/src/waiting.hpp"
 
@@ -20,20 +20,15 @@ nb::object record(StreamObject& self, nb::object event, bool timing_enabled) {
   }
   const EventObject* given = nullptr;
   if (!nb::try_cast(event, given, false) || given == nullptr) throw_wrong_type("Stream.record", "a weir.Event", event);
-  without_gil([&] { self.stream->record(given->event); });
+  without_gil([&] { self.stream->record(given->ptr); });
   return event;
 }
 
 void wait(StreamObject& self, nb::handle other) {
   const EventObject* event = nullptr;
-  if (nb::try_cast(other, event, false) && event != nullptr) {
-    without_gil([&] { self.stream->wait(event->event); });
-    return;
-  }
-  const StreamObject* known = nullptr;
-  const StreamPtr stream = nb::try_cast(other, known, false) && known != nullptr
-                               ? known->stream
-                               : foreign_stream_of(other, self.stream->device());
+  if (nb::try_cast(other, event, false) && event != nullptr) return without_gil([&] { self.stream->wait(event->ptr); });
+  if (other.is_none()) throw_wrong_type("Stream.wait", "an event or a stream", other);
+  const StreamPtr stream = stream_of(other, self.stream->device());
   without_gil([&] { self.stream->wait(stream); });
 }
 
@@ -150,16 +145,11 @@ void bind_stream(nb::module_& module) {
            "Later work of this stream waits for the event, or for all work enqueued so far on the other stream. Does not "
            "block.")
       .def(
-          "__eq__",
-          [](const StreamObject& a, nb::handle other) {
-            const StreamObject* b = nullptr;
-            return nb::try_cast(other, b, false) && b != nullptr && *a.stream == *b->stream;
-          },
-          nb::arg("other").none())
+          "__eq__", [](const StreamObject& a, const StreamObject& b) { return *a.stream == *b.stream; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const StreamObject& s) { return s.stream->hash(); })
-      .def("__repr__", [](const StreamObject& s) {
-        return "<Stream " + without_gil([&] { return s.stream->describe(); }) + ">";
-      });
+      .def("__repr__",
+           [](const StreamObject& s) { return "<Stream " + without_gil([&] { return s.stream->describe(); }) + ">"; });
 }
 
 }  // namespace weir::python

@@ -42,11 +42,11 @@ OperationObject write_of(nb::handle_t<BufferObject> buffer, std::uint64_t value)
 }
 
 WaitCondition condition_of(const std::string& name) {
-  if (name == "geq") return WaitCondition::geq;
-  if (name == "eq") return WaitCondition::eq;
-  if (name == "and") return WaitCondition::bit_and;
-  if (name == "nor") return WaitCondition::bit_nor;
-  throw nb::value_error(("condition: '" + name + "'; it is 'geq', 'eq', 'and' or 'nor'").c_str());
+  return choice<WaitCondition>("condition", name,
+                               {{"geq", WaitCondition::geq},
+                                {"eq", WaitCondition::eq},
+                                {"and", WaitCondition::bit_and},
+                                {"nor", WaitCondition::bit_nor}});
 }
 
 RemoteWrites remote_writes_of(bool flush) { return flush ? RemoteWrites::flush : RemoteWrites::no_flush; }
@@ -71,10 +71,9 @@ void submit(StreamObject& self, const std::vector<OperationObject>& operations) 
 void write_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint64_t value) {
   check_writable(nb::cast<const BufferObject&>(buffer));
   use(*self.stream, {buffer});
-  with_value(buffer,
-             [&]<class T>(T* address) {
-               without_gil([&, written = value_of<T>(value)] { self.stream->write_value(address, written); });
-             });
+  with_value(buffer, [&]<class T>(T* address) {
+    without_gil([&, written = value_of<T>(value)] { self.stream->write_value(address, written); });
+  });
 }
 
 void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint64_t value, const std::string& condition,
@@ -82,9 +81,8 @@ void wait_value(StreamObject& self, nb::handle_t<BufferObject> buffer, std::uint
   const WaitCondition wanted = condition_of(condition);
   use(*self.stream, {buffer});
   with_value(buffer, [&]<class T>(const T* address) {
-    without_gil([&, awaited = value_of<T>(value)] {
-      self.stream->wait_value(address, awaited, wanted, remote_writes_of(flush));
-    });
+    without_gil(
+        [&, awaited = value_of<T>(value)] { self.stream->wait_value(address, awaited, wanted, remote_writes_of(flush)); });
   });
 }
 
@@ -101,23 +99,22 @@ void bind_values(nb::module_& module) {
           "flush_remote_writes", [] { return OperationObject{MemoryOperation::flush_remote_writes()}; },
           "Makes earlier writes of other devices visible. Feature ``wait_value_flush``.");
 
-  const nb::object stream = module.attr("Stream");
-  nb::cpp_function_def(
-      &write_value, nb::scope(stream), nb::name("write_value"), nb::is_method(), nb::arg("buffer"), nb::arg("value"),
+  auto stream = bound<StreamObject>();
+  stream.def(
+      "write_value", &write_value, nb::arg("buffer"), nb::arg("value"),
       "Writes ``value`` to the first element of ``buffer``, a ``uint32`` or ``uint64``, once all earlier work is done.\n"
       "Features ``write_value_32``, ``write_value_64``.");
-  nb::cpp_function_def(
-      &wait_value, nb::scope(stream), nb::name("wait_value"), nb::is_method(),
+  stream.def(
+      "wait_value", &wait_value,
       nb::sig("def wait_value(self, buffer: Buffer, value: int, "
               "condition: Literal[\"geq\", \"eq\", \"and\", \"nor\"] = \"geq\", flush: bool = False) -> None"),
-      nb::arg("buffer"), nb::arg("value"),
-      nb::arg("condition") = "geq", nb::arg("flush") = false,
+      nb::arg("buffer"), nb::arg("value"), nb::arg("condition") = "geq", nb::arg("flush") = false,
       "Later work waits until the first element of ``buffer`` meets the condition with ``value``: ``\"geq\"`` (a cyclic\n"
       "comparison, so that counters may wrap), ``\"eq\"``, ``\"and\"`` (a common bit) or ``\"nor\"``. ``flush``: earlier\n"
       "writes of other devices are visible then. Features ``wait_value_32``, ``wait_value_64``, ``wait_value_geq``,\n"
       "``wait_value_nor``, ``wait_value_flush``.");
-  nb::cpp_function_def(
-      &submit, nb::scope(stream), nb::name("batch_memory_operations"), nb::is_method(), nb::arg("operations"),
+  stream.def(
+      "batch_memory_operations", &submit, nb::arg("operations"),
       "Submits many writes and waits in one call (cuStreamBatchMemOp). They run in order, and no work of another thread\n"
       "comes in between. Feature ``batch_memory_operations``, and those of the operations.");
 }

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <memory>
+#include <future>
 #include <thread>
 
 #include "weir/plugin/support.hpp"
@@ -56,27 +54,17 @@ bool wait_with_signals(Stream& stream, Seconds timeout) {
 bool wait_with_signals(Device& device, Seconds timeout) {
   if (without_gil([&] { return device.synchronize_for(std::chrono::nanoseconds{0}); })) return true;
   // A helper thread waits. It continues to wait if this thread is interrupted.
-  struct Wait {
-    std::atomic<bool> is_over{false};
-    bool is_done = false;
-    std::exception_ptr error;
-  };
-  const auto wait = std::make_shared<Wait>();
+  std::packaged_task<bool()> wait([timeout, &device] {
+    return timeout.count() < std::numeric_limits<double>::infinity() ? device.synchronize_for(timeout)
+                                                                     : (device.synchronize(), true);
+  });
+  std::future<bool> done = wait.get_future();
   {
     const support::SignalsBlocked blocked;  // signals must reach the program's own threads, where Python handles them
-    std::thread([wait, timeout, &device] {
-      try {
-        wait->is_done = timeout.count() < std::numeric_limits<double>::infinity() ? device.synchronize_for(timeout)
-                                                                                  : (device.synchronize(), true);
-      } catch (...) {
-        wait->error = std::current_exception();
-      }
-      wait->is_over = true;
-    }).detach();
+    std::thread(std::move(wait)).detach();
   }
-  if (!ask_with_signals([&] { return wait->is_over.load(); }, timeout)) return false;
-  if (wait->error) std::rethrow_exception(wait->error);
-  return wait->is_done;
+  const auto is_over = [&] { return done.wait_for(std::chrono::seconds(0)) == std::future_status::ready; };
+  return ask_with_signals(is_over, timeout) && done.get();
 }
 
 }  // namespace weir::python

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -46,18 +47,16 @@ using Seconds = std::chrono::duration<double>;
 /// work continues.
 template <class Ask>
 bool ask_with_signals(Ask&& is_done, Seconds timeout) {
-  enum class Answer { done, late, not_yet };
   constexpr std::chrono::milliseconds between_looks{50};
   Pauses pauses;
   for (auto look = between_looks;; look += between_looks) {
-    const Answer answer = without_gil([&] {
+    const bool is_over = without_gil([&] {
       for (;; pauses.pause()) {
-        if (is_done()) return Answer::done;
-        if (pauses.waited() >= timeout) return Answer::late;
-        if (pauses.waited() >= look) return Answer::not_yet;
+        if (is_done()) return true;
+        if (pauses.waited() >= std::min<Seconds>(look, timeout)) return false;
       }
     });
-    if (answer != Answer::not_yet) return answer == Answer::done;
+    if (is_over || pauses.waited() >= timeout) return is_over;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests interpreter shutdown, fork, subinterpreters, a GIL that cannot be taken, and signals."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -110,16 +109,6 @@ def test_the_interpreter_ends_while_a_capture_keeps_memory():
     assert done.stderr == ""
 
 
-def test_a_daemon_thread_that_runs_at_exit_is_no_leak():
-    done = run(
-        """
-        buffer = weir.Device("host").allocate(4)
-        threading.Thread(target=lambda: time.sleep(60), daemon=True).start()
-        """
-    )
-    assert done.stderr == ""
-
-
 def test_what_is_done_at_exit():
     done = run(
         """
@@ -170,37 +159,14 @@ def test_a_function_that_forks():
                 end()
             else:
                 statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-        for end in (int, lambda: sys.exit(3), lambda: 1 // 0):
+        for end in (int, lambda: 1 // 0):
             stream.launch_host_func(fork, end)
         stream.sync()
-        assert statuses == [0, 3, 1], statuses
+        assert statuses == [0, 1], statuses
         """,
         seconds=20,
     )
     assert "ZeroDivisionError" in done.stderr and "leaked" not in done.stderr
-
-
-def test_fork_while_functions_are_under_way():
-    run(
-        """
-        stream = weir.Device().create_stream()
-        gate = threading.Event()
-        ran = []
-        stream.launch_host_func(gate.wait)
-        for i in range(20):
-            stream.launch_host_func(ran.append, i)
-        if os.fork() == 0:
-            try:
-                stream.launch_host_func(print)
-            except weir.ForkedProcessError:
-                sys.exit(0)
-            sys.exit(1)
-        assert os.wait()[1] == 0
-        gate.set()
-        stream.sync()
-        assert ran == list(range(20))
-        """
-    )
 
 
 def test_a_child_of_fork_may_be_the_first():
@@ -283,21 +249,3 @@ def test_ctrl_c_ends_a_wait_for_room():
         gate.set()
         ctrl_c.join()
     stream.sync()
-
-
-def test_handlers_of_signals_run_during_a_wait():
-    stream = weir.Device().create_stream()
-    flag = stream.device.allocate(1, weir.uint32, kind="pinned")
-    word = np.asarray(flag)
-    word[0] = 0
-
-    def let_go(*_):
-        word[0] = 1
-
-    former = signal.signal(signal.SIGALRM, let_go)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        stream.wait_value(flag, 1)
-        stream.sync(timeout=60)
-    finally:
-        signal.signal(signal.SIGALRM, former)

@@ -25,7 +25,7 @@ async def wait(object: Event | Stream) -> None:
         else:
             future.set_exception(error)
 
-    def notify(error: Exception | None) -> None:
+    def notify(_stream: None, error: Exception | None, _argument: None) -> None:
         try:
             loop.call_soon_threadsafe(finish, error)
         except RuntimeError:  # the loop is closed, so no task waits

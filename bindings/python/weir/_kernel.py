@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ._core import KernelFunction, LaunchConfig
+from ._core import KernelFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,13 +11,6 @@ if TYPE_CHECKING:
     from typing import Any, TypeVarTuple, Unpack
 
     Ts = TypeVarTuple("Ts")
-
-
-def _config(grid: Any, block: Any, shmem_size: int, is_cooperative: bool, cluster: Any, serializes: bool, priority: int | None) -> LaunchConfig:
-    """Makes a ``LaunchConfig`` when a pickled one is loaded."""
-    return LaunchConfig(
-        grid, block, shmem_size, is_cooperative, cluster=cluster, programmatic_stream_serialization=serializes, priority=priority
-    )
 
 
 def kernel(source: str, **options: Any) -> Callable[[Callable[[Unpack[Ts]], None]], KernelFunction[tuple[Unpack[Ts]]]]:

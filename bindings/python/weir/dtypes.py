@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from types import GenericAlias
 
+__all__ = ["bfloat16", "bool_", "complex64", "complex128", "dtype", "float16", "float32", "float64", "int8", "int16", "int32", "int64"]
+__all__ += ["ptr", "uint8", "uint16", "uint32", "uint64"]
+
 TYPE_CHECKING = False  # importing typing takes longer than importing all of Weir
 if TYPE_CHECKING:
     from ctypes import _SimpleCData, c_void_p

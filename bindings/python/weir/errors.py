@@ -7,26 +7,10 @@
 from __future__ import annotations
 
 __all__ = [
-    "Error",
-    "InvalidArgumentError",
-    "LengthMismatchError",
-    "WrongDeviceError",
-    "StreamClosedError",
-    "UnsupportedError",
-    "CalledFromHostFunctionError",
-    "ForkedProcessError",
-    "NotReadyError",
-    "CaptureError",
-    "GraphUpdateFailedError",
-    "OutOfMemoryError",
-    "CompilationFailedError",
-    "CompilerNotFoundError",
-    "InvalidImageError",
-    "KernelNotFoundError",
-    "InvalidEnvironmentError",
-    "BackendUnavailableError",
-    "DeviceFaultError",
-    "BackendFailureError",
+    "Error", "InvalidArgumentError", "LengthMismatchError", "WrongDeviceError", "StreamClosedError", "UnsupportedError",
+    "CalledFromHostFunctionError", "ForkedProcessError", "NotReadyError", "CaptureError", "GraphUpdateFailedError",
+    "OutOfMemoryError", "CompilationFailedError", "CompilerNotFoundError", "InvalidImageError", "KernelNotFoundError",
+    "InvalidEnvironmentError", "BackendUnavailableError", "DeviceFaultError", "BackendFailureError",
 ]
 
 
