@@ -7,13 +7,12 @@ other side. The hand-over includes a wait; without it, the other side would read
 they count how often the values were old without the wait. If not always, the other columns prove nothing. Prints a table.
 The exit status is 1 unless each cell contains "10 of 10", or "-" for a feature that the library lacks.
 
-On a machine without CUDA only the CPU libraries are tested: numpy, and PyTorch and Warp on the CPU.
+It needs CUDA; test_arrays.py has arrays of libraries on the CPU.
 """
 import argparse
 import importlib
 import importlib.util
 import sys
-import time
 import traceback
 
 import numpy as np
@@ -25,13 +24,9 @@ N = 1 << 16
 DELAY_NS = 20_000_000
 SOURCE = r"""
 extern "C" __global__ void hold(unsigned long long ns) {
-#if defined(__CUDA_ARCH__) && !defined(__WEIR_HOST__)
   unsigned long long begin, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
   do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - begin < ns);
-#else
-  for (volatile unsigned long long i = 0; i < ns; ++i) {}
-#endif
 }
 extern "C" __global__ void fill(int* x, int value, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -75,52 +70,6 @@ class Weir:
         return buffer
 
 
-class Itself:
-    """Weir as its own peer, by the same protocols: checks the matrix itself."""
-
-    version = weir.__version__
-
-    class Only:
-        def __init__(self, attribute, value):
-            setattr(self, attribute, value)
-
-    def __init__(self):
-        self.weir = Weir(weir.Device("cuda:0"))
-
-    def stream(self):
-        stream = self.weir.device.create_stream()
-        theirs = self.Only("__cuda_stream__", stream.__cuda_stream__)
-        theirs.stream = stream
-        return theirs
-
-    def array(self, value=-1):
-        return self.weir.buffer(value)
-
-    def fill(self, stream, array, value):
-        self.weir.fill(stream.stream, array, value)
-
-    def plus(self, stream, array):
-        out = self.weir.device.allocate(N, "int32")
-        self.weir.add(stream.stream, out, array, 1)
-        return out
-
-    def read(self, stream, array):
-        stream.stream.sync()
-        return array.get()
-
-    def take(self, stream, buffer):
-        return weir.from_dlpack(buffer, stream=stream)
-
-    def give(self, stream, array, within):
-        with stream.stream:
-            return weir.from_dlpack(self.Only("__cuda_array_interface__", array.__cuda_array_interface__), stream=within)
-
-    def ours(self, stream):
-        theirs = self.Only("__cuda_stream__", stream.__cuda_stream__())
-        theirs.stream = stream
-        return theirs
-
-
 class Torch:
     def __init__(self):
         self.torch = importlib.import_module("torch")
@@ -157,30 +106,6 @@ class Torch:
             return weir.from_dlpack(array, stream=within)
 
     ours = staticmethod(interop.as_torch)
-
-
-class Triton(Torch):
-    """Triton's kernels on PyTorch's arrays and streams."""
-
-    def __init__(self):
-        super().__init__()
-        triton = importlib.import_module("triton")
-        kernels = importlib.import_module("triton_kernels")
-        self.version = triton.__version__
-        self.fill_kernel, self.plus_kernel = kernels.fill, kernels.plus
-        array = self.array()
-        self.fill(self.torch.cuda.current_stream(), array, 1)  # compile them
-        self.plus(self.torch.cuda.current_stream(), array)
-
-    def fill(self, stream, array, value):
-        with self.torch.cuda.stream(stream):
-            self.fill_kernel[(GRID,)](array, value, N, BLOCK=256)
-
-    def plus(self, stream, array):
-        with self.torch.cuda.stream(stream):
-            out = self.torch.empty_like(array)
-            self.plus_kernel[(GRID,)](out, array, N, BLOCK=256)
-            return out
 
 
 class Jax:
@@ -260,23 +185,6 @@ class CuPy:
             return weir.from_dlpack(array, stream=within)
 
     ours = staticmethod(interop.as_cupy)
-
-
-class CuPyByInterface(CuPy):
-    """CuPy by __cuda_array_interface__ instead of DLPack."""
-
-    class Only:
-        def __init__(self, array):
-            self.__cuda_array_interface__ = array.__cuda_array_interface__
-            self.array = array
-
-    def take(self, stream, buffer):
-        with stream:
-            return self.cupy.asarray(self.Only(buffer))
-
-    def give(self, stream, array, within):
-        with stream:
-            return weir.from_dlpack(self.Only(array), stream=within)
 
 
 class Numba:
@@ -578,72 +486,10 @@ def address(array):
     return array.__cuda_array_interface__["data"][0]
 
 
-CUDA_PEERS = {"weir": Itself, "torch": Torch, "triton": Triton, "jax": Jax, "cupy": CuPy, "cupy, no DLPack": CuPyByInterface,
-              "cuda.core": CudaCore, "numba-cuda": Numba, "rmm": Rmm, "warp": Warp}
-CUDA_CELLS = {"streams in": streams_in, "streams out": streams_out, "arrays in": arrays_in, "arrays out": arrays_out,
-              "argument": arguments, "stream unawaited": stream_unawaited, "array unawaited": array_unawaited}
-
-
-# --- On the CPU -------------------------------------------------------------------------------------------------------
-
-
-class Numpy:
-    version = np.__version__
-    array = staticmethod(lambda: np.full(N, -1, np.int32))
-    take = staticmethod(np.from_dlpack)
-    plus = staticmethod(lambda array: array + 1)
-
-
-class TorchCpu:
-    def __init__(self):
-        self.torch = importlib.import_module("torch")
-        self.version = self.torch.__version__
-
-    def array(self):
-        return self.torch.full((N,), -1, dtype=self.torch.int32)
-
-    def take(self, buffer):
-        return self.torch.from_dlpack(buffer)
-
-    def plus(self, array):
-        return (array + 1).numpy()
-
-
-def cpu_arrays_in(ours, peer, value):
-    array, stream = peer.array(), ours.device.create_stream()
-    buffer = weir.from_dlpack(array)
-    ours.add(stream, buffer, buffer, value + 1)
-    stream.sync()
-    return (np.asarray(array) == value).all()
-
-
-def cpu_arrays_out(ours, peer, value):
-    buffer = ours.buffer()
-    with ours.device.create_stream() as stream:
-        stream.launch_host_func(time.sleep, DELAY_NS / 1e9)
-        ours.fill(stream, buffer, value)
-        array = peer.take(buffer)
-    return (peer.plus(array) == value + 1).all()
-
-
-class WarpCpu:
-    def __init__(self):
-        self.warp = importlib.import_module("warp")
-        self.version = self.warp.__version__
-        self.warp.init()
-
-    def array(self):
-        return self.warp.full(N, -1, dtype=self.warp.int32, device="cpu")
-
-    def take(self, buffer):
-        return self.warp.from_dlpack(buffer)
-
-    def plus(self, array):
-        return (array + 1).numpy()
-
-
-CPU_PEERS = {"numpy": Numpy, "torch, CPU": TorchCpu, "warp, CPU": WarpCpu}
-CPU_CELLS = {"arrays in": cpu_arrays_in, "arrays out": cpu_arrays_out}
+PEERS = {"torch": Torch, "jax": Jax, "cupy": CuPy, "cuda.core": CudaCore,
+         "numba-cuda": Numba, "rmm": Rmm, "warp": Warp}
+CELLS = {"streams in": streams_in, "streams out": streams_out, "arrays in": arrays_in, "arrays out": arrays_out,
+         "argument": arguments, "stream unawaited": stream_unawaited, "array unawaited": array_unawaited}
 
 
 def run(cell, ours, peer, repeats, failures, name):
@@ -651,7 +497,7 @@ def run(cell, ours, peer, repeats, failures, name):
     for value in range(1, repeats + 1):
         try:
             own = getattr(peer, cell.__name__, None)
-            if own is None and not hasattr(peer, "stream") and ours.device.backend == "cuda":
+            if own is None and not hasattr(peer, "stream"):
                 return "-"
             result = cell(ours, peer, 1000 + value) if own is None else own(ours, 1000 + value)
         except Exception as error:
@@ -668,20 +514,18 @@ def main():
     parser.add_argument("peers", nargs="*")
     parser.add_argument("--repeats", type=int, default=10)
     options = parser.parse_args()
-    on_cuda = any(device.backend == "cuda" for device in weir.Device.get_all_devices())
-    peers, cells = (CUDA_PEERS, CUDA_CELLS) if on_cuda else (CPU_PEERS, CPU_CELLS)
-    ours = Weir(weir.Device("cuda:0" if on_cuda else "host"))
-    rows, failures = [["peer", "version", *cells]], []
-    for name, make in peers.items():
+    ours = Weir(weir.Device("cuda:0"))
+    rows, failures = [["peer", "version", *CELLS]], []
+    for name, make in PEERS.items():
         if options.peers and name not in options.peers:
             continue
         try:
             peer = make()
         except Exception as error:
-            rows.append([name, f"absent: {type(error).__name__}: {error}".splitlines()[0][:60], *("-" for _ in cells)])
+            rows.append([name, f"absent: {type(error).__name__}: {error}".splitlines()[0][:60], *("-" for _ in CELLS)])
             continue
         row = [name, str(peer.version)]
-        row += [run(cell, ours, peer, options.repeats, failures, f"{name}, {title}") for title, cell in cells.items()]
+        row += [run(cell, ours, peer, options.repeats, failures, f"{name}, {title}") for title, cell in CELLS.items()]
         rows.append(row)
         print("  ".join(row), file=sys.stderr, flush=True)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -111,19 +111,18 @@ class Worker:
         if not (numbers == cell.value).all():
             raise AssertionError(f"expected {cell.value}, found {np.unique(numbers)[:5]} in {cell.buffer!r}")
 
-    def sync(self, stream):
-        while True:  # each `sync` raises one exception of a function
+    def again(self, call):
+        while True:  # each wait raises one exception of a function
             try:
-                return stream.sync()
+                return call()
             except Expected:
                 pass
 
+    def sync(self, stream):
+        self.again(stream.sync)
+
     def read(self, cell):
-        while True:
-            try:
-                return cell.buffer.get(stream=cell.stream)
-            except Expected:
-                pass
+        return self.again(lambda: cell.buffer.get(stream=cell.stream))
 
     # --- Cells ---------------------------------------------------------------------------------------------------------
 
@@ -178,12 +177,7 @@ class Worker:
         cell = self.cell()
         cell.value = self.number()
         numbers = np.full(cell.buffer.shape, cell.value, np.int32)
-        while True:
-            try:
-                cell.buffer.copy_from(numbers, stream=cell.stream)
-                break
-            except Expected:
-                pass
+        self.again(lambda: cell.buffer.copy_from(numbers, stream=cell.stream))
 
     def do_copy_cells(self):
         a, b = self.cell(), self.cell()
@@ -203,10 +197,7 @@ class Worker:
     def do_compare_by_copy_to(self):
         cell = self.cell()
         into = np.empty(cell.buffer.shape, np.int32)
-        try:
-            cell.buffer.copy_to(into, stream=cell.stream)
-        except Expected:
-            pass
+        self.again(lambda: cell.buffer.copy_to(into, stream=cell.stream))
         self.check(cell, into)
 
     def do_compare_views(self):

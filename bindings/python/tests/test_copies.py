@@ -3,12 +3,8 @@
 
 import array
 import ctypes
-import os
-import signal
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests captures and graphs."""
 
-import contextlib
 import gc
 import os
 import subprocess
 import sys
 import textwrap
-import threading
 
 import pytest
 
@@ -173,28 +171,6 @@ def test_captures_of_parts_let_go_of_the_lock(held, call):
     )
 
 
-def test_updates_beside_launches():
-    device = weir.Device()
-    graph = graph_of(device, int)
-    ended = threading.Event()
-
-    def update():
-        while not ended.is_set():
-            graph.update(graph_of(device, int))
-
-    thread = threading.Thread(target=update)
-    thread.start()
-    try:
-        stream = device.create_stream()
-        for _ in range(300):
-            graph.launch(stream)
-            assert graph.nodes
-        stream.sync(timeout=60)
-    finally:
-        ended.set()
-        thread.join()
-
-
 ADD = 'extern "C" __global__ void add(int value, int* x) { x[threadIdx.x] += value; }'
 ONE = weir.LaunchConfig(1, 1)
 
@@ -339,34 +315,3 @@ def test_bodies_of_conditional_nodes(cells):
         assert (x.get(), y.get(), z.get()) == expected
     with pytest.raises(TypeError, match="uint32"), weir.capture() as captured:
         captured.stream.capture_while(x, lambda on: None)
-
-
-def test_a_builder_outlives_what_its_functions_do_to_its_capture():
-    device = weir.Device()
-    x = device.allocate(4)
-
-    def finish(stream):
-        x.fill(1)
-        builder.finish()
-
-    def end(stream):
-        x.fill(1)
-        stream.end_capture()
-
-    def discard(stream):
-        x.fill(1)
-        stream.discard_capture()
-
-    for function in (finish, end, discard):
-        builder = weir.GraphBuilder(device)
-        with pytest.raises((weir.Error, ValueError)):
-            builder.add([], function)
-        with contextlib.suppress(weir.Error, ValueError):
-            builder.finish()
-    kept = []
-    builder = weir.GraphBuilder(device)
-    builder.add([], lambda stream: (x.fill(1), kept.append(stream)))
-    with contextlib.suppress(weir.Error):
-        kept[0].end_capture()
-    with contextlib.suppress(weir.Error, ValueError):
-        builder.finish()

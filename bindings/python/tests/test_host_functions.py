@@ -15,11 +15,6 @@ import pytest
 import weir
 
 
-@pytest.fixture
-def stream():
-    return weir.Device().create_stream()
-
-
 def test_runs_in_the_streams_order(stream):
     ones = stream.device.allocate(4, kind="pinned").copy_from(bytes([1] * 4), stream=stream)
     target = stream.device.allocate(4, kind="pinned").copy_from(bytes(4), stream=stream)
@@ -183,47 +178,6 @@ def test_may_not_wait(stream):
         stream.launch_host_func(wait)
         with pytest.raises(weir.CalledFromHostFunctionError):
             stream.sync()
-
-
-def test_functions_of_many_streams_and_threads():
-    device = weir.Device()
-    counts = [0] * 8
-
-    def count(i):
-        counts[i] += 1
-
-    def work(i):
-        stream = device.create_stream()
-        for _ in range(500):
-            stream.launch_host_func(count, i)
-        stream.sync()
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert counts == [500] * 8
-
-
-def test_a_hundred_thousand_functions(stream):
-    """Far more than a driver queue has room for. One in a thousand raises; `sync` raises the first exception."""
-    seen = []
-    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-
-    def see(i):
-        seen.append(i)
-        if i % 1000 == 999:
-            raise ValueError(i)
-
-    try:
-        for i in range(100_000):
-            stream.launch_host_func(see, i)
-        with pytest.raises(ValueError, match="999"):
-            stream.sync()
-    finally:
-        sys.unraisablehook = hook
-    assert seen == list(range(100_000))
 
 
 def test_streams_that_wait_for_each_others_functions():
@@ -519,7 +473,6 @@ def test_a_default_streams_exception_waits_for_the_next_object():
 
 
 def test_two_threads_call_functions_and_callbacks():
-    """A third thread starts only when memory of other libraries' arrays must be freed."""
     script = """
 import os, weir
 stream = weir.Device().create_stream()

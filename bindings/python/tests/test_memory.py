@@ -19,11 +19,6 @@ def resident() -> int:
         return int(file.read().split()[1]) * 4096
 
 
-@pytest.fixture
-def stream():
-    return weir.Device().create_stream()
-
-
 def make_graph(stream):
     with weir.capture(stream) as captured:
         stream.launch_host_func(int)
@@ -121,16 +116,6 @@ def test_sizes(stream):
         stream.device.allocate(4)[::2]
 
 
-def test_copies_to_the_host(stream):
-    buffer = stream.device.allocate(4).copy_from(b"abcd", stream=stream)
-    target = bytearray(4)
-    assert buffer.copy_to(target, stream=stream) is target and target == b"abcd"
-    with pytest.raises(BufferError):
-        buffer.copy_to(b"1234", stream=stream)
-    with pytest.raises(TypeError):
-        buffer.copy_to([1, 2], stream=stream)
-
-
 def test_pools(stream):
     pool = stream.device.create_memory_pool(release_threshold=1 << 20)
     buffer = stream.allocate(1000, weir.float32, pool)
@@ -139,24 +124,6 @@ def test_pools(stream):
     stream.sync()
     pool.trim_to(0)
     assert pool.used_bytes() == 0
-
-
-def test_values(stream):
-    flag = stream.device.allocate(1, weir.uint32, kind="pinned")
-    flag.fill(0, stream=stream)
-    stream.sync()
-    stream.wait_value(flag, 1, "eq")
-    assert not stream.is_done
-    stream.device.create_stream().write_value(flag, 1)
-    stream.sync()
-
-
-def test_types_are_what_numpy_says():
-    for type in (weir.bool_, weir.int8, weir.uint64, weir.float16, weir.float32, weir.complex128):
-        assert np.dtype(type).name == type.name and np.zeros(2, type).itemsize == type.itemsize
-        assert weir.dtypes.as_dtype(np.dtype(type)) is type
-    assert repr(weir.float32) == "weir.float32"
-    assert weir.dtypes.as_dtype(np.float32) is weir.float32 and weir.dtypes.as_dtype(bool) is weir.bool_
 
 
 def test_the_default_pool(stream):

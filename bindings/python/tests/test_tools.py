@@ -9,6 +9,16 @@ import pytest
 
 import weir
 
+
+def run(tmp_path, name, program, *arguments, tools="race", **environment):
+    """Runs the program, as a file of that name, with tools. Returns its path, its exit status and its errors."""
+    file = tmp_path / name
+    file.write_text(program)
+    environment = {**os.environ, "WEIR_TOOLS": tools, **environment}
+    done = subprocess.run([sys.executable, file, *arguments], env=environment, capture_output=True, text=True, timeout=120)
+    return file, done.returncode, done.stderr
+
+
 PROGRAM = """
 import weir
 device = weir.Device()
@@ -38,24 +48,19 @@ stream.sync()
 
 
 def test_timeline_has_the_names_of_functions(tmp_path):
-    program, trace = tmp_path / "functions.py", tmp_path / "trace.pftrace"
-    program.write_text(FUNCTIONS)
-    settings = {"WEIR_TOOLS": "timeline", "WEIR_TIMELINE": str(trace)}
-    subprocess.run([sys.executable, program], env={**os.environ, **settings}, check=True, timeout=60)
+    trace = tmp_path / "trace.pftrace"
+    _, status, errors = run(tmp_path, "functions.py", FUNCTIONS, tools="timeline", WEIR_TIMELINE=str(trace))
+    assert status == 0, errors
     for name in (b"decode", b"encode"):
         assert name in trace.read_bytes()
 
 
 def test_race_shows_lines_of_python(tmp_path):
-    program = tmp_path / "pipeline.py"
-    program.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, program], env={**os.environ, "WEIR_TOOLS": "race"}, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 66, done.stderr
+    program, status, errors = run(tmp_path, "pipeline.py", PROGRAM)
+    assert status == 66, errors
     for line in ("load {}:7", "compute {}:9", "<module> {}:10", "<module> {}:4"):
-        assert line.format(program) in done.stderr, done.stderr
-    assert "of 'weights'" in done.stderr, done.stderr
+        assert line.format(program) in errors, errors
+    assert "of 'weights'" in errors, errors
 
 
 HISTOGRAM = """
@@ -76,14 +81,9 @@ def test_kernels_that_only_add_do_not_race(tmp_path):
     kernel = weir.compile('extern "C" __global__ void nothing() {}').get_kernel("nothing")
     if kernel.attributes["tier"] != "workgroup":
         pytest.skip("only the work-group pass tells what a kernel does with its memory")
-    program = tmp_path / "histogram.py"
-    program.write_text(HISTOGRAM)
-    environment = {**os.environ, "WEIR_TOOLS": "race"}
-    for operation, status in (("atomicAdd", 0), ("atomicExch", 66)):
-        done = subprocess.run(
-            [sys.executable, program, operation], env=environment, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == status, done.stderr
+    for operation, expected in (("atomicAdd", 0), ("atomicExch", 66)):
+        _, status, errors = run(tmp_path, "histogram.py", HISTOGRAM, operation)
+        assert status == expected, errors
 
 
 RACING_VIEW = """
@@ -99,13 +99,10 @@ look()
 
 
 def test_a_race_with_a_view_of_the_host_names_the_python_line(tmp_path):
-    program = tmp_path / "views.py"
-    program.write_text(RACING_VIEW)
-    environment = {**os.environ, "WEIR_TOOLS": "race"}
-    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 66
-    assert "look" in done.stderr and "views.py:8" in done.stderr, done.stderr
-    assert "_PyEval" not in done.stderr
+    _, status, errors = run(tmp_path, "views.py", RACING_VIEW)
+    assert status == 66
+    assert "look" in errors and "views.py:8" in errors, errors
+    assert "_PyEval" not in errors
 
 
 STALE = """
@@ -122,9 +119,6 @@ x.get()
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_get_that_does_not_name_the_writers_stream_races(tmp_path, waits):
-    program = tmp_path / "stale.py"
-    program.write_text(STALE.replace("x.get()", "x.get(stream=stream)") if waits else STALE)
-    environment = {**os.environ, "WEIR_TOOLS": "race"}
-    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == (0 if waits else 66), done.stderr
-    assert waits or "stale.py:8" in done.stderr and "stale.py:9" in done.stderr, done.stderr
+    _, status, errors = run(tmp_path, "stale.py", STALE.replace("x.get()", "x.get(stream=stream)") if waits else STALE)
+    assert status == (0 if waits else 66), errors
+    assert waits or "stale.py:8" in errors and "stale.py:9" in errors, errors
