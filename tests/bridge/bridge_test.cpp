@@ -127,16 +127,6 @@ TEST_CASE("bridge: a release exports what it has, and nothing newer") {
   CHECK(version / 100000 == 602);
 }
 
-TEST_CASE("bridge T1: two layouts of the properties, and the plain name is the old one's") {
-  const Release hip("6.2");
-  char bytes[4096] = {};
-  REQUIRE(reinterpret_cast<hipError_t (*)(void*, int)>(hip.find("hipGetDeviceProperties"))(bytes, 0) == hipSuccess);
-  CHECK(std::string(bytes + 396).rfind("gfx90a", 0) == 0);
-  std::memset(bytes, 0, sizeof(bytes));
-  REQUIRE(HIP(hip, hipGetDevicePropertiesR0600)(bytes, 0) == hipSuccess);
-  CHECK(std::string(bytes + 1160).rfind("gfx90a", 0) == 0);
-}
-
 TEST_CASE("bridge T2 T3: what a release does not capture is done at once") {
   for (const char* const name : {"6.2", "10.0"}) {
     CAPTURE(name);
@@ -362,72 +352,6 @@ TEST_CASE("bridge: the end of a thread waits for the work of its default stream"
   CHECK_FALSE(has_ended);
   gate.is_open = true;
   other.join();
-}
-
-TEST_CASE("bridge: nodes take HIP's structures") {
-  const Release hip("6.2");
-  const hipFunction_t put = kernel(hip);
-  const hipStream_t s = stream(hip);
-  auto* const words = pinned<unsigned>(hip, 64);
-  hipGraph_t graph = nullptr;
-  REQUIRE(HIP(hip, hipGraphCreate)(&graph, 0) == hipSuccess);
-
-  hipGraphNode_t launched = nullptr, filled = nullptr, copied = nullptr;
-  unsigned value = 41;
-  void* arguments[] = {const_cast<unsigned**>(&words), &value};
-  hipKernelNodeParams call{};
-  call.func = put;
-  call.gridDim = dim3(1, 1, 1);
-  call.blockDim = dim3(1, 1, 1);
-  call.kernelParams = arguments;
-  REQUIRE(HIP(hip, hipGraphAddKernelNode)(&launched, graph, nullptr, 0, &call) == hipSuccess);
-  hipKernelNodeParams read{};
-  REQUIRE(HIP(hip, hipGraphKernelNodeGetParams)(launched, &read) == hipSuccess);
-  CHECK(read.func == put);
-  CHECK(read.gridDim.x == 1);
-
-  void* device_memory = nullptr;
-  REQUIRE(reinterpret_cast<hipError_t (*)(void**, size_t)>(hip.find("hipMalloc"))(&device_memory, 256) == hipSuccess);
-  hipMemsetParams fill{};
-  fill.dst = device_memory;
-  fill.elementSize = 4;
-  fill.value = 42;
-  fill.width = 8;
-  fill.height = 1;
-  REQUIRE(HIP(hip, hipGraphAddMemsetNode)(&filled, graph, &launched, 1, &fill) == hipSuccess);
-  hipMemsetParams fill_read{};
-  REQUIRE(HIP(hip, hipGraphMemsetNodeGetParams)(filled, &fill_read) == hipSuccess);
-  CHECK(fill_read.value == 42);
-  CHECK(fill_read.width == 8);
-
-  hipMemcpy3DParms copy{};
-  copy.srcPtr = hipPitchedPtr{device_memory, 32, 32, 1};
-  copy.dstPtr = hipPitchedPtr{words + 8, 32, 32, 1};
-  copy.extent = hipExtent{16, 1, 1};
-  copy.kind = hipMemcpyDefault;
-  REQUIRE(HIP(hip, hipGraphAddMemcpyNode)(&copied, graph, &filled, 1, &copy) == hipSuccess);
-  hipGraphNodeType kind{};
-  REQUIRE(HIP(hip, hipGraphNodeGetType)(copied, &kind) == hipSuccess);
-  CHECK(static_cast<int>(kind) == 1);
-
-  hipGraphExec_t exec = nullptr;
-  CHECK(HIP(hip, hipGraphInstantiateWithFlags)(&exec, graph, 2) == hipErrorInvalidValue);
-  REQUIRE(HIP(hip, hipGraphInstantiateWithFlags)(&exec, graph, 0) == hipSuccess);
-  REQUIRE(HIP(hip, hipGraphLaunch)(exec, s) == hipSuccess);
-  REQUIRE(HIP(hip, hipStreamSynchronize)(s) == hipSuccess);
-  CHECK(words[0] == 41);
-  CHECK(words[8] == 42);
-  CHECK(words[11] == 42);
-  CHECK(words[12] == 0);
-
-  hipGraphNode_t differing = nullptr;
-  hipGraphExecUpdateResult outcome{};
-  CHECK(HIP(hip, hipGraphExecUpdate)(exec, graph, nullptr, &outcome) == hipErrorInvalidValue);
-  CHECK(HIP(hip, hipGraphExecUpdate)(exec, graph, &differing, &outcome) == hipSuccess);
-  hipGraph_t other = nullptr;
-  REQUIRE(HIP(hip, hipGraphCreate)(&other, 0) == hipSuccess);
-  CHECK(HIP(hip, hipGraphExecUpdate)(exec, other, &differing, &outcome) == hipErrorGraphExecUpdateFailure);
-  CHECK(outcome == hipGraphExecUpdateErrorTopologyChanged);
 }
 
 TEST_CASE("bridge: host functions in captures fail in the first 7.0") {

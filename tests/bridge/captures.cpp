@@ -174,10 +174,6 @@ hipError_t hipStreamGetCaptureInfo_v2(hipStream_t stream, hipStreamCaptureStatus
   });
 }
 
-hipError_t hipStreamGetCaptureInfo(hipStream_t stream, hipStreamCaptureStatus* status, unsigned long long* id) {
-  return hipStreamGetCaptureInfo_v2(stream, status, id, nullptr, nullptr, nullptr);
-}
-
 hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus* status) {
   return call([&](const Cuda&) -> hipError_t {
     if (status == nullptr) return hipErrorInvalidValue;

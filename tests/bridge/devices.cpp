@@ -69,7 +69,6 @@ constexpr std::pair<int, CUdevice_attribute> attributes[] = {
     {10002, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR},
 };
 
-
 hipError_t get_attribute(int* value, int attribute, int ordinal) noexcept {
   if (value == nullptr) return hipErrorInvalidValue;
   if (!is_device(ordinal)) return hipErrorInvalidDevice;
@@ -94,27 +93,16 @@ hipError_t get_attribute(int* value, int attribute, int ordinal) noexcept {
   return hipErrorInvalidValue;  // the value is left as it was
 }
 
-// A property structure by the places of its members, since no header has both.
-struct Layout {
-  std::size_t size, name, arch, warp_size, multiprocessors, major, pci_bus, integrated, clusters;
-};
-constexpr Layout layout_r0000{792, 0, 396, 276, 336, 328, 368, 652, 0};
-constexpr Layout layout_r0600{1472, 0, 1160, 308, 388, 360, 584, 396, 772};
-
-hipError_t get_properties(void* properties, int ordinal, const Layout& layout) noexcept {
+/// What Weir reads of the newer layout, by its place, since the older headers do not have it.
+hipError_t get_properties(void* properties, int ordinal) noexcept {
+  constexpr std::size_t size = 1472, architecture_name = 1160, cluster_launch = 772;
   if (properties == nullptr) return hipErrorInvalidValue;
   if (!is_device(ordinal)) return hipErrorInvalidDevice;
   auto* const bytes = static_cast<char*>(properties);
-  std::memset(bytes, 0, layout.size);
-  cuda()->DeviceGetName(bytes + layout.name, 255, native_device(ordinal));
-  std::strcpy(bytes + layout.arch, architecture);
-  const auto put = [&](std::size_t place, int value) { std::memcpy(bytes + place, &value, sizeof(value)); };
-  put(layout.warp_size, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_WARP_SIZE));
-  put(layout.multiprocessors, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
-  put(layout.major, 9);
-  put(layout.pci_bus, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID));
-  put(layout.integrated, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_INTEGRATED));
-  if (layout.clusters != 0) put(layout.clusters, attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH));
+  std::memset(bytes, 0, size);
+  std::strcpy(bytes + architecture_name, architecture);
+  const int clusters = attribute_of(ordinal, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+  std::memcpy(bytes + cluster_launch, &clusters, sizeof(clusters));
   return hipSuccess;
 }
 
@@ -157,7 +145,6 @@ hipError_t hipRuntimeGetVersion(int* version) {
   *version = release / 100 * 10000000 + release % 100 * 100000 + 1;  // the last digits are a build's number
   return finish(hipSuccess);
 }
-hipError_t hipDriverGetVersion(int* version) { return hipRuntimeGetVersion(version); }
 
 hipError_t hipGetDeviceCount(int* count) {
   if (count == nullptr) return finish(hipErrorInvalidValue);
@@ -176,14 +163,6 @@ hipError_t hipSetDevice(int ordinal) {
   return call([&](const Cuda&) {
     if (!is_device(ordinal)) return hipErrorInvalidDevice;
     set_current_device(ordinal);
-    return hipSuccess;
-  });
-}
-
-hipError_t hipDeviceGet(hipDevice_t* device, int ordinal) {
-  return call([&](const Cuda&) {
-    if (!is_device(ordinal)) return hipErrorInvalidDevice;
-    *device = ordinal;
     return hipSuccess;
   });
 }
@@ -230,15 +209,8 @@ hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int
   return call([&](const Cuda&) { return get_attribute(value, static_cast<int>(attribute), ordinal); });
 }
 
-// The unnumbered name stays the old layout's for ever.
-hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int ordinal) {
-  return call([&](const Cuda&) { return get_properties(properties, ordinal, layout_r0000); });
-}
-hipError_t hipGetDevicePropertiesR0000(void* properties, int ordinal) {
-  return call([&](const Cuda&) { return get_properties(properties, ordinal, layout_r0000); });
-}
 hipError_t hipGetDevicePropertiesR0600(void* properties, int ordinal) {
-  return call([&](const Cuda&) { return get_properties(properties, ordinal, layout_r0600); });
+  return call([&](const Cuda&) { return get_properties(properties, ordinal); });
 }
 
 hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -279,15 +251,6 @@ hipError_t hipDeviceDisablePeerAccess(int peer) {
   return on_device([&](const Cuda& driver) {
     if (!is_device(peer)) return hipErrorInvalidDevice;
     return from_cuda(driver.CtxDisablePeerAccess(context_of(peer)));
-  });
-}
-
-// HIP counts from 0 what CUDA counts from 1.
-hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attribute, int from, int to) {
-  return call([&](const Cuda& driver) {
-    if (!is_device(from) || !is_device(to)) return hipErrorInvalidDevice;
-    return from_cuda(driver.DeviceGetP2PAttribute(value, static_cast<CUdevice_P2PAttribute>(static_cast<int>(attribute) + 1),
-                                                  native_device(from), native_device(to)));
   });
 }
 }

@@ -141,6 +141,4 @@ hipError_t hipGetLastError() {
   bridge::last_error = hipSuccess;
   return error;
 }
-
-hipError_t hipPeekAtLastError() { return bridge::last_error; }
 }

@@ -25,114 +25,14 @@ CUgraphNode* nodes(hipGraphNode_t* list) { return reinterpret_cast<CUgraphNode*>
 CUgraph graph_of(hipGraph_t graph) { return handle<CUgraph>(graph); }
 CUgraphNode node_of(hipGraphNode_t node) { return handle<CUgraphNode>(node); }
 
-CUDA_KERNEL_NODE_PARAMS to_cuda(const hipKernelNodeParams& from) {
-  CUDA_KERNEL_NODE_PARAMS to{};
-  to.func = static_cast<CUfunction>(from.func);
-  to.gridDimX = from.gridDim.x;
-  to.gridDimY = from.gridDim.y;
-  to.gridDimZ = from.gridDim.z;
-  to.blockDimX = from.blockDim.x;
-  to.blockDimY = from.blockDim.y;
-  to.blockDimZ = from.blockDim.z;
-  to.sharedMemBytes = from.sharedMemBytes;
-  to.kernelParams = from.kernelParams;
-  to.extra = from.extra;
-  return to;
-}
-
-hipKernelNodeParams to_hip(const CUDA_KERNEL_NODE_PARAMS& from) {
-  hipKernelNodeParams to{};
-  to.func = from.func;
-  to.gridDim = dim3(from.gridDimX, from.gridDimY, from.gridDimZ);
-  to.blockDim = dim3(from.blockDimX, from.blockDimY, from.blockDimZ);
-  to.sharedMemBytes = from.sharedMemBytes;
-  to.kernelParams = from.kernelParams;
-  to.extra = from.extra;
-  return to;
-}
-
-CUDA_MEMSET_NODE_PARAMS to_cuda(const hipMemsetParams& from) {
-  CUDA_MEMSET_NODE_PARAMS to{};
-  to.dst = address(from.dst);
-  to.pitch = from.pitch;
-  to.value = from.value;
-  to.elementSize = from.elementSize;
-  to.width = from.width;
-  to.height = from.height;
-  return to;
-}
-
-// Widths are bytes, since arrays are not handled.
-CUDA_MEMCPY3D to_cuda(const hipMemcpy3DParms& from) {
-  CUDA_MEMCPY3D to{};
-  to.srcMemoryType = to.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  to.srcDevice = address(from.srcPtr.ptr);
-  to.srcPitch = from.srcPtr.pitch;
-  to.srcHeight = from.srcPtr.ysize;
-  to.srcXInBytes = from.srcPos.x;
-  to.srcY = from.srcPos.y;
-  to.srcZ = from.srcPos.z;
-  to.dstDevice = address(from.dstPtr.ptr);
-  to.dstPitch = from.dstPtr.pitch;
-  to.dstHeight = from.dstPtr.ysize;
-  to.dstXInBytes = from.dstPos.x;
-  to.dstY = from.dstPos.y;
-  to.dstZ = from.dstPos.z;
-  to.WidthInBytes = from.extent.width;
-  to.Height = from.extent.height;
-  to.Depth = from.extent.depth;
-  return to;
-}
-
-hipError_t add_copy(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                    const CUDA_MEMCPY3D& copy) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphAddMemcpyNode(nodes(node), graph_of(graph), nodes(dependencies), count, &copy,
-                                               context_of(current_device())));
-  });
-}
-
 int kind_to_hip(CUgraphNodeType kind) {
   if (kind == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP) return 14;
   return static_cast<int>(kind);
 }
 
-bool flags_are_known(unsigned long long flags) {
-  return flags == 0 || flags == 1 || flags == 8;
-}
+bool flags_are_known(unsigned long long flags) { return flags == 0 || flags == 1 || flags == 8; }
 
 // --- User objects -----------------------------------------------------------------------------------------------------
-
-/// How often each graph owns which of them.
-class UserObjects {
- public:
-  using Counts = std::map<CUuserObject, int>;
-
-  Counts of(CUgraph graph) {
-    const std::lock_guard lock(mutex_);
-    return graphs_[graph];
-  }
-  void add(CUgraph graph, CUuserObject object, int count) {
-    const std::lock_guard lock(mutex_);
-    if ((graphs_[graph][object] += count) == 0) graphs_[graph].erase(object);
-  }
-  void forget(CUgraph graph) {
-    const std::lock_guard lock(mutex_);
-    graphs_.erase(graph);
-  }
-  void forget(CUuserObject object) {
-    const std::lock_guard lock(mutex_);
-    for (auto& [graph, counts] : graphs_) counts.erase(object);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<CUgraph, Counts> graphs_;
-};
-UserObjects& user_objects() {
-  static auto* const all = new UserObjects;
-  return *all;
-}
 
 struct UserObject {
   void* pointer;
@@ -141,7 +41,6 @@ struct UserObject {
 
   static void end(void* self) {
     const std::unique_ptr<UserObject> object(static_cast<UserObject*>(self));
-    user_objects().forget(object->cuda);
     data_has_gone(object->pointer);
     object->destroy(object->pointer);
   }
@@ -345,14 +244,12 @@ void bridge::release_parked(int device, const ihipStream_t* stream) noexcept {
 extern "C" {
 
 hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphCreate(reinterpret_cast<CUgraph*>(graph), flags));
-  });
+  return on_device(
+      [&](const Cuda& driver) { return from_cuda(driver.GraphCreate(reinterpret_cast<CUgraph*>(graph), flags)); });
 }
 hipError_t hipGraphDestroy(hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
     const UseOfUserObjects use("hipGraphDestroy", changes);
-    user_objects().forget(graph_of(graph));
     Copying::forget(graph_of(graph));
     return from_cuda(driver.GraphDestroy(graph_of(graph)));
   });
@@ -361,24 +258,14 @@ hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
     auto* const made = reinterpret_cast<CUgraph*>(clone);
     const Copying copying("hipGraphClone", Copying::of(graph_of(graph)));
-    const CUresult result = driver.GraphClone(made, graph_of(graph));
-    if (result != CUDA_SUCCESS) return from_cuda(result);
-    for (const auto& [object, count] : user_objects().of(graph_of(graph))) {
-      user_objects().add(*made, object, count);
-    }
-    return hipSuccess;
+    return from_cuda(driver.GraphClone(made, graph_of(graph)));
   });
 }
 
 // --- Looking at them --------------------------------------------------------------------------------------------------
 
 hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* list, size_t* count) {
-  return on_device(
-      [&](const Cuda& driver) { return from_cuda(driver.GraphGetNodes(graph_of(graph), nodes(list), count)); });
-}
-hipError_t hipGraphGetRootNodes(hipGraph_t graph, hipGraphNode_t* list, size_t* count) {
-  return on_device(
-      [&](const Cuda& driver) { return from_cuda(driver.GraphGetRootNodes(graph_of(graph), nodes(list), count)); });
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphGetNodes(graph_of(graph), nodes(list), count)); });
 }
 hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* count) {
   return on_device(
@@ -393,23 +280,11 @@ hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* kind) {
   });
 }
 hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned flags) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags));
-  });
+  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags)); });
 }
 
 // --- Nodes ------------------------------------------------------------------------------------------------------------
 
-hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphAddDependencies(graph_of(graph), nodes(from), nodes(to), count));
-  });
-}
-hipError_t hipGraphAddEmptyNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphAddEmptyNode(nodes(node), graph_of(graph), nodes(dependencies), count));
-  });
-}
 hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies,
                                      size_t count, hipGraph_t child) {
   return on_device([&](const Cuda& driver) {
@@ -423,13 +298,6 @@ hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* child
     return from_cuda(driver.GraphChildGraphNodeGetGraph(node_of(node), reinterpret_cast<CUgraph*>(child)));
   });
 }
-hipError_t hipGraphAddHostNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                               const hipHostNodeParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    const CUDA_HOST_NODE_PARAMS native = on_host_thread(parameters->fn, parameters->userData);
-    return from_cuda(driver.GraphAddHostNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native));
-  });
-}
 hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* parameters) {
   return on_device([&](const Cuda& driver) {
     CUDA_HOST_NODE_PARAMS native{};
@@ -437,80 +305,6 @@ hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* par
     if (result == CUDA_SUCCESS) *parameters = as_given(native);
     return from_cuda(result);
   });
-}
-hipError_t hipGraphHostNodeSetParams(hipGraphNode_t node, const hipHostNodeParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    const CUDA_HOST_NODE_PARAMS native = on_host_thread(parameters->fn, parameters->userData);
-    return from_cuda(driver.GraphHostNodeSetParams(node_of(node), &native));
-  });
-}
-hipError_t hipGraphExecHostNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node, const hipHostNodeParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    const CUDA_HOST_NODE_PARAMS native = on_host_thread(parameters->fn, parameters->userData);
-    CUresult result = CUDA_SUCCESS;
-    for (CUgraphExec one : handle<Executable*>(exec)->cuda) {
-      if (one != nullptr && result == CUDA_SUCCESS) result = driver.GraphExecHostNodeSetParams(one, node_of(node), &native);
-    }
-    return from_cuda(result);
-  });
-}
-hipError_t hipGraphAddKernelNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                                 const hipKernelNodeParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    const CUDA_KERNEL_NODE_PARAMS native = to_cuda(*parameters);
-    return from_cuda(driver.GraphAddKernelNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native));
-  });
-}
-hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t node, hipKernelNodeParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    CUDA_KERNEL_NODE_PARAMS native{};
-    const CUresult result = driver.GraphKernelNodeGetParams(node_of(node), &native);
-    if (result == CUDA_SUCCESS) *parameters = to_hip(native);
-    return from_cuda(result);
-  });
-}
-hipError_t hipGraphKernelNodeSetParams(hipGraphNode_t node, const hipKernelNodeParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    const CUDA_KERNEL_NODE_PARAMS native = to_cuda(*parameters);
-    return from_cuda(driver.GraphKernelNodeSetParams(node_of(node), &native));
-  });
-}
-hipError_t hipGraphAddMemsetNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                                 const hipMemsetParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    const CUDA_MEMSET_NODE_PARAMS native = to_cuda(*parameters);
-    return from_cuda(driver.GraphAddMemsetNode(nodes(node), graph_of(graph), nodes(dependencies), count, &native,
-                                               context_of(current_device())));
-  });
-}
-hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t node, hipMemsetParams* parameters) {
-  return on_device([&](const Cuda& driver) {
-    CUDA_MEMSET_NODE_PARAMS native{};
-    const CUresult result = driver.GraphMemsetNodeGetParams(node_of(node), &native);
-    if (result == CUDA_SUCCESS) {
-      *parameters = {.dst = handle<void*>(native.dst),
-                     .elementSize = native.elementSize,
-                     .height = native.height,
-                     .pitch = native.pitch,
-                     .value = native.value,
-                     .width = native.width};
-    }
-    return from_cuda(result);
-  });
-}
-hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                                 const hipMemcpy3DParms* parameters) {
-  return add_copy(node, graph, dependencies, count, to_cuda(*parameters));
-}
-hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* node, hipGraph_t graph, const hipGraphNode_t* dependencies, size_t count,
-                                   void* to, const void* from, size_t bytes, hipMemcpyKind) {
-  CUDA_MEMCPY3D copy{};
-  copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-  copy.srcDevice = address(from);
-  copy.dstDevice = address(to);
-  copy.WidthInBytes = bytes;
-  copy.Height = copy.Depth = 1;
-  return add_copy(node, graph, dependencies, count, copy);
 }
 
 // --- Executables ------------------------------------------------------------------------------------------------------
@@ -535,9 +329,6 @@ hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* exec, hipGraph_t graph, 
     return from_cuda(result);
   });
 }
-hipError_t hipGraphInstantiate(hipGraphExec_t* exec, hipGraph_t graph, hipGraphNode_t*, char*, size_t) {
-  return hipGraphInstantiateWithFlags(exec, graph, 0);
-}
 // Looks at its arguments, and that is all.
 hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream) {
   return on_stream("hipGraphUpload", stream,
@@ -557,27 +348,6 @@ hipError_t hipGraphLaunch(hipGraphExec_t handle_of_exec, hipStream_t stream) {
     driver.EventRecord(launch.over, on.cuda);
     launches().running.push_back(std::move(launch));
     return hipSuccess;
-  });
-}
-// CUDA 10.2's form, with both results required.
-hipError_t hipGraphExecUpdate(hipGraphExec_t handle_of_exec, hipGraph_t graph, hipGraphNode_t* error_node,
-                              hipGraphExecUpdateResult* outcome) {
-  return on_device([&](const Cuda& driver) {
-    if (error_node == nullptr || outcome == nullptr) return hipErrorInvalidValue;
-    auto* const exec = handle<Executable*>(handle_of_exec);
-    {
-      const std::lock_guard lock(launches().mutex);
-      if (is_running(exec))
-        undefined("hipGraphExecUpdate", "a launch that is under way would call the new graph's host functions");
-    }
-    CUgraphExecUpdateResultInfo info{};
-    CUresult result = CUDA_SUCCESS;
-    for (CUgraphExec native : exec->cuda) {
-      if (native != nullptr && result == CUDA_SUCCESS) result = driver.GraphExecUpdate(native, graph_of(graph), &info);
-    }
-    *error_node = handle<hipGraphNode_t>(info.errorNode);
-    *outcome = static_cast<hipGraphExecUpdateResult>(info.result);
-    return from_cuda(result);
   });
 }
 // 6.2 parks it until the host waits for whatever event; later releases count.
@@ -617,21 +387,10 @@ hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count) {
     return from_cuda(driver.UserObjectRelease(handle<CUuserObject>(object), count));
   });
 }
-hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count) {
-  return call([&](const Cuda& driver) { return from_cuda(driver.UserObjectRetain(handle<CUuserObject>(object), count)); });
-}
 hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags) {
   return call([&](const Cuda& driver) {
     const UseOfUserObjects use("hipGraphRetainUserObject", looks);
-    const CUresult result = driver.GraphRetainUserObject(graph_of(graph), handle<CUuserObject>(object), count, flags);
-    if (result == CUDA_SUCCESS) user_objects().add(graph_of(graph), handle<CUuserObject>(object), static_cast<int>(count));
-    return from_cuda(result);
-  });
-}
-hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count) {
-  return call([&](const Cuda& driver) {
-    user_objects().add(graph_of(graph), handle<CUuserObject>(object), -static_cast<int>(count));
-    return from_cuda(driver.GraphReleaseUserObject(graph_of(graph), handle<CUuserObject>(object), count));
+    return from_cuda(driver.GraphRetainUserObject(graph_of(graph), handle<CUuserObject>(object), count, flags));
   });
 }
 }

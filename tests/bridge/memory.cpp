@@ -9,12 +9,6 @@ using namespace bridge;
 
 namespace {
 
-// hipMemoryType by its numbers since 6.0.
-struct MemoryTypes {
-  int host, device, managed;
-};
-MemoryTypes memory_types() { return {1, 2, 3}; }
-
 CUmemLocation to_cuda(const hipMemLocation& location) {
   CUmemLocation native{};
   native.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -100,41 +94,6 @@ hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, int to, hipStre
 
 hipError_t hipMemGetInfo(size_t* free, size_t* total) {
   return on_device([&](const Cuda& driver) { return from_cuda(driver.MemGetInfo(free, total)); });
-}
-
-hipError_t hipPointerGetAttributes(hipPointerAttribute_t* attributes, const void* pointer) {
-  return on_device([&](const Cuda& driver) {
-    std::memset(attributes, 0, sizeof(*attributes));
-    CUmemorytype type{};
-    if (driver.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer)) != CUDA_SUCCESS) {
-      return hipSuccess;  // type 0: not registered
-    }
-    int managed = 0, ordinal = 0;
-    driver.PointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address(pointer));
-    driver.PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address(pointer));
-    const MemoryTypes types = memory_types();
-    const int value = managed != 0 ? types.managed : type == CU_MEMORYTYPE_HOST ? types.host : types.device;
-    attributes->memoryType = static_cast<hipMemoryType>(value);
-    attributes->device = ordinal;
-    attributes->isManaged = managed;
-    attributes->devicePointer = const_cast<void*>(pointer);
-    if (type == CU_MEMORYTYPE_HOST || managed != 0) attributes->hostPointer = const_cast<void*>(pointer);
-    return hipSuccess;
-  });
-}
-
-hipError_t hipPointerGetAttribute(void* data, hipPointer_attribute attribute, hipDeviceptr_t pointer) {
-  return on_device([&](const Cuda& driver) {
-    if (attribute != HIP_POINTER_ATTRIBUTE_MEMORY_TYPE) {
-      return from_cuda(driver.PointerGetAttribute(data, static_cast<CUpointer_attribute>(attribute), address(pointer)));
-    }
-    CUmemorytype type{};
-    const CUresult result = driver.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer));
-    const MemoryTypes types = memory_types();
-    const unsigned value = static_cast<unsigned>(type == CU_MEMORYTYPE_HOST ? types.host : types.device);
-    if (result == CUDA_SUCCESS) std::memcpy(data, &value, sizeof(value));
-    return from_cuda(result);
-  });
 }
 
 // --- Stream-ordered allocation ----------------------------------------------------------------------------------------
@@ -267,21 +226,7 @@ hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int ordinal) {
   });
 }
 
-hipError_t hipDeviceGetMemPool(hipMemPool_t* pool, int ordinal) {
-  return on_device([&](const Cuda& driver) {
-    if (!is_device(ordinal)) return hipErrorInvalidDevice;
-    CUmemoryPool found = nullptr;
-    const CUresult result = driver.DeviceGetMemPool(&found, native_device(ordinal));
-    *pool = handle<hipMemPool_t>(found);
-    return from_cuda(result);
-  });
-}
-
 // --- Copies -----------------------------------------------------------------------------------------------------------
-
-hipError_t hipMemcpy(void* to, const void* from, size_t bytes, hipMemcpyKind) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.Memcpy(address(to), address(from), bytes)); });
-}
 
 hipError_t hipMemcpyAsync(void* to, const void* from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
   return on_queue("hipMemcpyAsync", stream, [&](const Cuda& driver, const Target& on) {
@@ -324,15 +269,6 @@ hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* p, hipStream_t stream) {
   });
 }
 
-// Not captured: done at once.
-hipError_t hipMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, hipStream_t stream) {
-  return on_queue("hipMemcpyPeerAsync", stream, [&](const Cuda& driver, Target& on) {
-    if (!is_device(to_device) || !is_device(from_device)) return hipErrorInvalidDevice;
-    return from_cuda(driver.MemcpyPeerAsync(address(to), context_of(to_device), address(from), context_of(from_device),
-                                            bytes, is_capturing(on) ? eager(on) : on.cuda));
-  });
-}
-
 // --- Fills ------------------------------------------------------------------------------------------------------------
 
 hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count, hipStream_t stream) {
@@ -354,25 +290,6 @@ hipError_t hipMemset2DAsync(void* to, size_t pitch, int value, size_t width, siz
   return on_queue("hipMemset2DAsync", stream, [&](const Cuda& driver, const Target& on) {
     return from_cuda(
         driver.MemsetD2D8Async(address(to), pitch, static_cast<unsigned char>(value), width, height, on.cuda));
-  });
-}
-hipError_t hipMemsetD2D8Async(hipDeviceptr_t to, size_t pitch, unsigned char value, size_t width, size_t height,
-                              hipStream_t stream) {
-  return on_queue("hipMemsetD2D8Async", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(driver.MemsetD2D8Async(address(to), pitch, value, width, height, on.cuda));
-  });
-}
-// These two take a row's elements for bytes.
-hipError_t hipMemsetD2D16Async(hipDeviceptr_t to, size_t pitch, unsigned short value, size_t width, size_t height,
-                               hipStream_t stream) {
-  return on_queue("hipMemsetD2D16Async", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(driver.MemsetD2D16Async(address(to), pitch, value, width / 2, height, on.cuda));
-  });
-}
-hipError_t hipMemsetD2D32Async(hipDeviceptr_t to, size_t pitch, unsigned value, size_t width, size_t height,
-                               hipStream_t stream) {
-  return on_queue("hipMemsetD2D32Async", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(driver.MemsetD2D32Async(address(to), pitch, value, width / 4, height, on.cuda));
   });
 }
 }

@@ -77,10 +77,6 @@ hipError_t hipModuleLoadData(hipModule_t* module, const void* image) {
     return from_cuda(result);
   });
 }
-// The options are not looked at.
-hipError_t hipModuleLoadDataEx(hipModule_t* module, const void* image, unsigned, hipJitOption*, void**) {
-  return hipModuleLoadData(module, image);
-}
 hipError_t hipModuleUnload(hipModule_t module) {
   return on_device([&](const Cuda& driver) {
     check_not_launched("hipModuleUnload", module);

@@ -43,21 +43,13 @@ hipError_t hipExecutionCtxStreamCreate(hipStream_t* stream, void* context, unsig
 
 struct hipGraphEdgeData;  // 6.2, never accepted
 
-hipError_t hipGetDevicePropertiesR0000(void* properties, int device);
 hipError_t hipGetDevicePropertiesR0600(void* properties, int device);
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device);
 hipError_t hipStreamGetId(hipStream_t stream, unsigned long long* id);
 hipError_t hipStreamGetAttribute(hipStream_t stream, int attribute, hipLaunchAttributeValue* value);
 hipError_t hipStreamSetAttribute(hipStream_t stream, int attribute, const hipLaunchAttributeValue* value);
-hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from);
 hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned count, hipStreamBatchMemOpParams* operations, unsigned flags);
 hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags);
-hipError_t hipMemsetD2D8Async(hipDeviceptr_t to, size_t pitch, unsigned char value, size_t width, size_t height,
-                              hipStream_t stream);
-hipError_t hipMemsetD2D16Async(hipDeviceptr_t to, size_t pitch, unsigned short value, size_t width, size_t height,
-                               hipStream_t stream);
-hipError_t hipMemsetD2D32Async(hipDeviceptr_t to, size_t pitch, unsigned value, size_t width, size_t height,
-                               hipStream_t stream);
 hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, const hipGraphNode_t* dependencies,
                                         const hipGraphEdgeData* edges, size_t count, hipStreamCaptureMode mode);
 hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);
@@ -65,9 +57,7 @@ hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned fl
 hipError_t hipUserObjectCreate(hipUserObject_t* object, void* pointer, hipHostFn_t destroy, unsigned references,
                                unsigned flags);
 hipError_t hipUserObjectRelease(hipUserObject_t object, unsigned count);
-hipError_t hipUserObjectRetain(hipUserObject_t object, unsigned count);
 hipError_t hipGraphRetainUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count, unsigned flags);
-hipError_t hipGraphReleaseUserObject(hipGraph_t graph, hipUserObject_t object, unsigned count);
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                             hipStream_t stream, void** parameters);

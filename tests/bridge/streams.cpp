@@ -225,12 +225,6 @@ hipError_t hipStreamGetPriority(hipStream_t stream, int* priority) {
   });
 }
 
-int hipGetStreamDeviceId(hipStream_t stream) {
-  Target target;
-  if (cuda() == nullptr || resolve("hipGetStreamDeviceId", stream, target) != hipSuccess) return -1;
-  return target.device;
-}
-
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
   return call([&](const Cuda&) -> hipError_t {
     Target target;
@@ -276,12 +270,6 @@ hipError_t hipStreamSetAttribute(hipStream_t stream, int attribute, const hipLau
     native.syncPolicy = static_cast<CUsynchronizationPolicy>(value->sync_policy);
     return from_cuda(driver.StreamSetAttribute(on.cuda, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &native));
   });
-}
-
-hipError_t hipStreamCopyAttributes(hipStream_t to, hipStream_t from) {
-  hipLaunchAttributeValue value{};
-  const hipError_t error = hipStreamGetAttribute(from, attribute_synchronization_policy, &value);
-  return error != hipSuccess ? error : hipStreamSetAttribute(to, attribute_synchronization_policy, &value);
 }
 
 hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* memory, size_t length, unsigned flags) {

@@ -3,7 +3,6 @@
 
 #include <cuda.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -112,26 +111,19 @@ struct Node {
   std::function<void()> run;  // of all but host functions and child graphs
   CUDA_HOST_NODE_PARAMS host{};
   CUDA_KERNEL_NODE_PARAMS kernel{};  // without its arguments
-  CUDA_MEMSET_NODE_PARAMS fill{};
   std::shared_ptr<Graph> child;
   Graph* graph = nullptr;
   std::vector<Node*> before;
 };
 
-/// How many calls make or destroy executables of a graph, or copy it, now. NVIDIA's driver crashes where two do, so this one
-/// ends the process.
-using CopyCount = std::shared_ptr<std::atomic<int>>;
-
 struct Graph {
-  CopyCount copying = std::make_shared<std::atomic<int>>(0);
   std::vector<std::unique_ptr<Node>> nodes;
   std::vector<UserObject*> owned;
   std::vector<std::shared_ptr<void>> memory;  // of its allocations
   ~Graph();
   Node* add(std::unique_ptr<Node> node, const std::vector<Node*>& before);
-  /// Copies it; `copies` says which node was made of which.
-  void copy_to(Graph& made, std::unordered_map<const Node*, Node*>* copies = nullptr) const;
-  std::shared_ptr<Graph> copy(std::unordered_map<const Node*, Node*>* copies = nullptr) const;
+  void copy_to(Graph& made) const;
+  std::shared_ptr<Graph> copy() const;
   /// Runs it, branches at once.
   void run() const;
 };

@@ -32,31 +32,9 @@ void release(UserObject* object, unsigned count) {
   delete object;
 }
 
-/// Of one call; see `CopyCount`.
-class Copying {
- public:
-  Copying(const char* call, CopyCount count) : count_(std::move(count)) {
-    const bool is_first = count_->fetch_add(1) == 0;
-    // Long enough to meet another thread.
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-    if (is_first && *count_ == 1) return;
-    std::fprintf(stderr, "CPU CUDA: %s while another thread copies the graph, or makes or destroys an executable of it\n",
-                 call);
-    std::abort();
-  }
-  ~Copying() { --*count_; }
-  Copying(const Copying&) = delete;
-  Copying& operator=(const Copying&) = delete;
-
- private:
-  const CopyCount count_;
-};
-
 struct Exec {
-  CopyCount copying;  // of the graph that it was made of
   std::shared_ptr<Graph> graph;
-  std::unordered_map<const Node*, Node*> copies;  // by the node that it was made of
-  Point last;                                     // launches of one executable follow one another
+  Point last;  // launches of one executable follow one another
 };
 Exec* exec_of(CUgraphExec exec) { return reinterpret_cast<Exec*>(exec); }
 
@@ -124,20 +102,6 @@ CUresult begin(CUstream handle_of_stream, Graph* graph, const CUgraphNode* depen
   return CUDA_SUCCESS;
 }
 
-CUresult add_node(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
-                  std::unique_ptr<Node> node) {
-  const Lock lock(machine());
-  *made = handle(graph_of(graph)->add(std::move(node), list_of(before, count)));
-  return CUDA_SUCCESS;
-}
-
-template <class T>
-CUresult list_nodes(const std::vector<T>& found, T* list, std::size_t* count) {
-  if (list != nullptr) std::copy_n(found.begin(), std::min(*count, found.size()), list);
-  *count = found.size();
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 Graph::~Graph() {
@@ -150,13 +114,12 @@ Node* Graph::add(std::unique_ptr<Node> node, const std::vector<Node*>& before) {
   return nodes.emplace_back(std::move(node)).get();
 }
 
-void Graph::copy_to(Graph& made, std::unordered_map<const Node*, Node*>* given) const {
-  std::unordered_map<const Node*, Node*> own;
-  auto& copies = given != nullptr ? *given : own;
+void Graph::copy_to(Graph& made) const {
+  std::unordered_map<const Node*, Node*> copies;
   for (const auto& node : nodes) {
     auto copied = std::make_unique<Node>(*node);
     copied->graph = &made;
-    if (node->child != nullptr) copied->child = node->child->copy(given);
+    if (node->child != nullptr) copied->child = node->child->copy();
     copies[node.get()] = made.nodes.emplace_back(std::move(copied)).get();
   }
   for (const auto& node : made.nodes) {
@@ -167,9 +130,9 @@ void Graph::copy_to(Graph& made, std::unordered_map<const Node*, Node*>* given) 
   made.memory = memory;
 }
 
-std::shared_ptr<Graph> Graph::copy(std::unordered_map<const Node*, Node*>* copies) const {
+std::shared_ptr<Graph> Graph::copy() const {
   auto made = std::make_shared<Graph>();
-  copy_to(*made, copies);
+  copy_to(*made);
   return made;
 }
 
@@ -336,7 +299,6 @@ CUresult GraphDestroy(CUgraph graph) {
   return CUDA_SUCCESS;
 }
 CUresult GraphClone(CUgraph* clone, CUgraph graph) {
-  const Copying copying("cuGraphClone", graph_of(graph)->copying);
   const Lock lock(machine());
   auto* const made = new Graph;
   graph_of(graph)->copy_to(*made);
@@ -345,17 +307,10 @@ CUresult GraphClone(CUgraph* clone, CUgraph graph) {
 }
 CUresult GraphGetNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
   const Lock lock(machine());
-  std::vector<CUgraphNode> found;
-  for (const auto& node : graph_of(graph)->nodes) found.push_back(handle(node.get()));
-  return list_nodes(found, list, count);
-}
-CUresult GraphGetRootNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
-  const Lock lock(machine());
-  std::vector<CUgraphNode> found;
-  for (const auto& node : graph_of(graph)->nodes) {
-    if (node->before.empty()) found.push_back(handle(node.get()));
-  }
-  return list_nodes(found, list, count);
+  const auto& nodes = graph_of(graph)->nodes;
+  for (std::size_t i = 0; list != nullptr && i < std::min(*count, nodes.size()); ++i) list[i] = handle(nodes[i].get());
+  *count = nodes.size();
+  return CUDA_SUCCESS;
 }
 CUresult GraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
   const Lock lock(machine());
@@ -390,89 +345,37 @@ CUresult GraphDebugDotPrint(CUgraph graph, const char* path, unsigned) {
   std::fclose(file);
   return CUDA_SUCCESS;
 }
-CUresult GraphAddDependencies(CUgraph, const CUgraphNode* from, const CUgraphNode* to, std::size_t count) {
-  const Lock lock(machine());
-  for (std::size_t i = 0; i < count; ++i) node_of(to[i])->before.push_back(node_of(from[i]));
-  return CUDA_SUCCESS;
-}
-CUresult GraphAddEmptyNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count) {
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_EMPTY;
-  return add_node(made, graph, before, count, std::move(node));
-}
 CUresult GraphAddChildGraphNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
                                 CUgraph child) {
   auto node = std::make_unique<Node>();
   node->type = CU_GRAPH_NODE_TYPE_GRAPH;
-  {
-    const Copying copying("cuGraphAddChildGraphNode", graph_of(child)->copying);
-    const Lock lock(machine());
-    node->child = graph_of(child)->copy();
-  }
-  return add_node(made, graph, before, count, std::move(node));
+  const Lock lock(machine());
+  node->child = graph_of(child)->copy();
+  *made = handle(graph_of(graph)->add(std::move(node), list_of(before, count)));
+  return CUDA_SUCCESS;
 }
 CUresult GraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* child) {
   *child = reinterpret_cast<CUgraph>(node_of(node)->child.get());
   return CUDA_SUCCESS;
 }
-CUresult GraphAddHostNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
-                          const CUDA_HOST_NODE_PARAMS* parameters) {
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_HOST;
-  node->host = *parameters;
-  return add_node(made, graph, before, count, std::move(node));
-}
 CUresult GraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* parameters) {
   *parameters = node_of(node)->host;
   return CUDA_SUCCESS;
-}
-CUresult GraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS* parameters) {
-  node_of(node)->host = *parameters;
-  return CUDA_SUCCESS;
-}
-CUresult GraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_HOST_NODE_PARAMS* parameters) {
-  exec_of(exec)->copies.at(node_of(node))->host = *parameters;
-  return CUDA_SUCCESS;
-}
-CUresult GraphAddKernelNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
-                            const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  return add_node(made, graph, before, count, kernel_node(*parameters));
 }
 CUresult GraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
   *parameters = node_of(node)->kernel;
   return CUDA_SUCCESS;
 }
-CUresult GraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters) {
-  auto made = kernel_node(*parameters);
-  node_of(node)->run = std::move(made->run);
-  node_of(node)->kernel = made->kernel;
-  return CUDA_SUCCESS;
-}
-CUresult GraphAddMemsetNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
-                            const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext) {
-  return add_node(made, graph, before, count, fill_node(*parameters));
-}
-CUresult GraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* parameters) {
-  *parameters = node_of(node)->fill;
-  return CUDA_SUCCESS;
-}
-CUresult GraphAddMemcpyNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
-                            const CUDA_MEMCPY3D* copy, CUcontext) {
-  return add_node(made, graph, before, count, copy_node(*copy));
-}
 
 // --- Executables ------------------------------------------------------------------------------------------------------
 
 CUresult GraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
-  const Copying copying("cuGraphInstantiate", graph_of(graph)->copying);
   const Lock lock(machine());
   auto* const exec = new Exec;
-  exec->copying = graph_of(graph)->copying;
-  exec->graph = graph_of(graph)->copy(&exec->copies);
+  exec->graph = graph_of(graph)->copy();
   *made = reinterpret_cast<CUgraphExec>(exec);
   return CUDA_SUCCESS;
 }
-CUresult GraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 CUresult GraphLaunch(CUgraphExec handle_of_exec, CUstream to) {
   Lock lock(machine());
   Exec* const exec = exec_of(handle_of_exec);
@@ -489,27 +392,7 @@ CUresult GraphLaunch(CUgraphExec handle_of_exec, CUstream to) {
   exec->last = stream->last();
   return CUDA_SUCCESS;
 }
-CUresult GraphExecUpdate(CUgraphExec handle_of_exec, CUgraph graph, CUgraphExecUpdateResultInfo* info) {
-  const Lock lock(machine());
-  Exec* const exec = exec_of(handle_of_exec);
-  const auto& before = exec->graph->nodes;
-  const auto& after = graph_of(graph)->nodes;
-  info->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
-  info->errorNode = info->errorFromNode = nullptr;
-  bool same = before.size() == after.size();
-  for (std::size_t i = 0; same && i < before.size(); ++i) {
-    same = before[i]->type == after[i]->type && before[i]->before.size() == after[i]->before.size();
-  }
-  if (!same) {
-    info->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-  }
-  exec->copies.clear();
-  exec->graph = graph_of(graph)->copy(&exec->copies);
-  return CUDA_SUCCESS;
-}
 CUresult GraphExecDestroy(CUgraphExec exec) {
-  const Copying copying("cuGraphExecDestroy", exec_of(exec)->copying);
   delete exec_of(exec);
   return CUDA_SUCCESS;
 }
@@ -524,25 +407,11 @@ CUresult UserObjectRelease(CUuserObject object, unsigned count) {
   release(reinterpret_cast<UserObject*>(object), count);
   return CUDA_SUCCESS;
 }
-CUresult UserObjectRetain(CUuserObject object, unsigned count) {
-  const Lock lock(machine());
-  reinterpret_cast<UserObject*>(object)->references += count;
-  return CUDA_SUCCESS;
-}
 CUresult GraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned count, unsigned flags) {
   const Lock lock(machine());
   auto* const owned = reinterpret_cast<UserObject*>(object);
   if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0) owned->references += count;
   graph_of(graph)->owned.insert(graph_of(graph)->owned.end(), count, owned);
-  return CUDA_SUCCESS;
-}
-CUresult GraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned count) {
-  {
-    const Lock lock(machine());
-    auto& owned = graph_of(graph)->owned;
-    owned.erase(std::find(owned.begin(), owned.end(), reinterpret_cast<UserObject*>(object)));
-  }
-  release(reinterpret_cast<UserObject*>(object), count);
   return CUDA_SUCCESS;
 }
 

@@ -135,7 +135,6 @@ CUresult write_value(CUstream stream, CUdeviceptr address, T value) {
 std::unique_ptr<Node> fill_node(const CUDA_MEMSET_NODE_PARAMS& p) {
   auto node = std::make_unique<Node>();
   node->type = CU_GRAPH_NODE_TYPE_MEMSET;
-  node->fill = p;
   node->run = [p] {
     for (std::size_t row = 0; row < p.height; ++row) {
       char* const to = static_cast<char*>(pointer(p.dst)) + row * p.pitch;
@@ -318,14 +317,9 @@ CUresult DeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   *pool = reinterpret_cast<CUmemoryPool>(&default_pool(device));
   return CUDA_SUCCESS;
 }
-CUresult DeviceGetMemPool(CUmemoryPool* pool, CUdevice device) { return DeviceGetDefaultMemPool(pool, device); }
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------
 
-CUresult Memcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
-  const CUresult result = MemcpyAsync(to, from, bytes, CU_STREAM_LEGACY);
-  return result != CUDA_SUCCESS ? result : StreamSynchronize(CU_STREAM_LEGACY);
-}
 CUresult MemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   if (bytes == 0) return CUDA_SUCCESS;
   const CUresult result = submit(stream, copy_node(linear(to, from, bytes)));
@@ -347,9 +341,6 @@ CUresult Memcpy3DAsync(const CUDA_MEMCPY3D* copy, CUstream stream) {
   if (copy->WidthInBytes == 0 || copy->Height == 0 || copy->Depth == 0) return CUDA_SUCCESS;
   return submit(stream, copy_node(*copy));
 }
-CUresult MemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes, CUstream stream) {
-  return MemcpyAsync(to, from, bytes, stream);
-}
 CUresult MemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   return fill(to, 0, value, count, 1, stream);
 }
@@ -361,14 +352,6 @@ CUresult MemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count, CUstr
 }
 CUresult MemsetD2D8Async(CUdeviceptr to, std::size_t pitch, unsigned char value, std::size_t width, std::size_t height,
                          CUstream stream) {
-  return fill(to, pitch, value, width, height, stream);
-}
-CUresult MemsetD2D16Async(CUdeviceptr to, std::size_t pitch, unsigned short value, std::size_t width, std::size_t height,
-                          CUstream stream) {
-  return fill(to, pitch, value, width, height, stream);
-}
-CUresult MemsetD2D32Async(CUdeviceptr to, std::size_t pitch, unsigned value, std::size_t width, std::size_t height,
-                          CUstream stream) {
   return fill(to, pitch, value, width, height, stream);
 }
 

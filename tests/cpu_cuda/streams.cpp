@@ -204,10 +204,6 @@ CUresult DeviceGetUuid(CUuuid* uuid, CUdevice device) {
   uuid->bytes[0] = static_cast<char>(0x10 + device);
   return CUDA_SUCCESS;
 }
-CUresult DeviceGetPCIBusId(char* id, int length, CUdevice device) {
-  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02x:00.0", device);
-  return CUDA_SUCCESS;
-}
 CUresult DeviceTotalMem(std::size_t* bytes, CUdevice) {
   *bytes = total_memory;
   return CUDA_SUCCESS;
@@ -240,10 +236,6 @@ CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice d
 }
 CUresult DeviceCanAccessPeer(int* can, CUdevice from, CUdevice to) {
   *can = from != to ? 1 : 0;
-  return CUDA_SUCCESS;
-}
-CUresult DeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute, CUdevice, CUdevice) {
-  *value = 1;
   return CUDA_SUCCESS;
 }
 CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
