@@ -20,7 +20,8 @@ if [ ! -d /usr/include/hip ] && [ ! -d /opt/rocm/include/hip ]; then
 fi
 python3 ci/mutations.py "$build/source"
 cmake -S "$build/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0 -g1" -DWEIR_LTO=OFF -DWEIR_BUILD_BENCH=OFF \
-  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HOST=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${launcher[@]}" > /dev/null
+  -DWEIR_BACKEND_CUDA=OFF -DWEIR_BACKEND_HOST=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON "${launcher[@]}" > "$build/configure.log"
+if grep '^-- HIP bridge: not built' "$build/configure.log"; then exit 77; fi
 cmake --build "$build" --target weir_hip_driver_tests weir_hip_mutations > /dev/null
 
 # Returns 0 if the tests pass, so that they have not detected the mutation. A hang counts as detection.

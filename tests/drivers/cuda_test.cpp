@@ -4,6 +4,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "tests/drivers/trace.hpp"
 #include "tests/unit/check_says.hpp"
@@ -34,10 +37,10 @@ Outcome tell(const std::string& script, const std::vector<std::string>& steps, E
 
 }  // namespace
 
-#define CHECK_SILENT(outcome, text)                  \
-  do {                                               \
-    INFO((outcome).output, (outcome).errors);        \
-    CHECK_FALSE((outcome).says(text));               \
+#define CHECK_SILENT(outcome, text)           \
+  do {                                        \
+    INFO((outcome).output, (outcome).errors); \
+    CHECK_FALSE((outcome).says(text));        \
   } while (false)
 
 // --- Loading ----------------------------------------------------------------------------------------------------------
@@ -61,7 +64,7 @@ TEST_CASE("cuda loading: a file that is no driver") {
 }
 
 TEST_CASE("cuda loading: a driver from before CUDA 12 says so") {
-  const Outcome o = tell("version=11080", {"info"}, {{"WEIR_CUDA_DRIVER", WEIR_TEST_OLD_CUDA}});
+  const Outcome o = tell("", {"info"}, {{"WEIR_CUDA_DRIVER", WEIR_TEST_OLD_CUDA}});
   CHECK_SAYS(o, "state: driver_too_old");
   CHECK_SAYS(o, "the library lacks cuGetProcAddress_v2 (the driver is for CUDA 11.8)");
   CHECK_SAYS(o, "needs a driver for CUDA 12.0 or later");
@@ -110,12 +113,6 @@ TEST_CASE("cuda loading: a driver that does not start, with its code and what he
   CHECK_SAYS(o, "open: driver_failed | CUDA_ERROR_SCRIPTED");
 }
 
-TEST_CASE("cuda loading: auto passes over a broken driver") {
-  const Outcome o = tell("fail=cuInit:0:999", {"open"}, {{"WEIR_BACKEND", "cuda,nosuch-driver"}});
-  CHECK_SAYS(o, "open: ");
-  CHECK_SILENT(o, "open: ok");
-}
-
 // --- Kernels that were compiled ahead of time -------------------------------------------------------------------------
 
 TEST_CASE("cuda bundles: the image that fits best is loaded, and what the driver refuses is passed over") {
@@ -158,48 +155,6 @@ TEST_CASE("cuda bundles: where nothing fits, the error says what there is and wh
 
 // --- Calls that fail --------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda calls: work goes through") {
-  const Outcome o =
-      tell("", {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy", "host-function", "callback",
-                "async", "query", "synchronize", "ran", "close", "drop-memory", "drop-event"});
-  CHECK_SAYS(o, "ran: 2");
-  CHECK_SAYS(o, "complete: 1");
-  CHECK(o.count(": ok\n") == 17);
-}
-
-TEST_CASE("cuda calls: each failing call is an error of its operation, with the driver's code, and the next call works") {
-  struct Case {
-    const char* script;
-    std::vector<std::string> steps;
-    const char* says;
-  };
-  const std::vector<Case> cases = {
-      {"fail=cuStreamCreateWithPriority:1:2",
-       {"stream", "stream"},
-       "stream: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_stream"},
-      {"fail=cuEventCreate:1:2", {"event", "event"}, "event: out_of_memory | CUDA_ERROR_SCRIPTED | Device::create_event"},
-      {"fail=cuMemAlloc:1:2", {"allocate", "allocate"}, "allocate: out_of_memory | CUDA_ERROR_SCRIPTED | Device::allocate"},
-      {"fail=cuDevicePrimaryCtxRetain:1:46", {"stream", "stream"}, "stream: backend_failure | CUDA_ERROR_SCRIPTED"},
-      {"fail=cuEventRecord:1:400",
-       {"stream", "event", "record", "record"},
-       "record: backend_failure | CUDA_ERROR_SCRIPTED | Stream::record"},
-      {"fail=cuStreamWaitEvent:1:400", {"stream", "event", "record", "wait", "wait"}, "wait: backend_failure"},
-      {"fail=cuStreamQuery:1:700", {"stream", "query", "query"}, "query: device_fault | CUDA_ERROR_ILLEGAL_ADDRESS"},
-      {"fail=cuStreamSynchronize:1:719", {"stream", "synchronize", "synchronize"}, "synchronize: device_fault"},
-      {"fail=cuMemcpyAsync:1:1",
-       {"stream", "allocate", "copy", "copy"},
-       "copy: invalid_argument | CUDA_ERROR_SCRIPTED | Stream::copy"},
-      {"fail=cuMemAllocAsync:1:2", {"stream", "async", "async"}, "async: out_of_memory"},
-      {"fail=cuModuleLoadDataEx:1:209", {"load", "load"}, "load: invalid_image"},
-  };
-  for (const Case& c : cases) {
-    const Outcome o = tell(c.script, c.steps);
-    CAPTURE(c.script);
-    CHECK_SAYS(o, c.says);
-    CHECK_SAYS(o, c.steps.back() + ": ok");
-  }
-}
-
 TEST_CASE("cuda calls: a stream whose capture cannot be asked for gives an error") {
   // As after a device fault: each question fails with it, also those that an error message would like to have answered.
   const Outcome o = tell("fail=cuStreamGetCaptureInfo:0:700 fail=cuStreamIsCapturing:0:700 fail=cuStreamSynchronize:0:700",
@@ -228,65 +183,14 @@ TEST_CASE("cuda calls: each operation of a stream that external code may know as
   }
 }
 
-TEST_CASE("cuda calls: not ready is an answer, not an error") {
-  CHECK_SAYS(tell("fail=cuStreamQuery:1:600", {"stream", "query"}), "complete: 0");
-}
-
-TEST_CASE("cuda calls: a host function that cannot be enqueued is destroyed, and does not run") {
-  const Outcome o = tell("fail=cuLaunchHostFunc:1:2 fail=cuStreamAddCallback:1:2",
-                         {"stream", "host-function", "callback", "ran", "host-function", "callback", "ran"});
-  CHECK_SAYS(o, "host-function: out_of_memory");
-  CHECK_SAYS(o, "callback: out_of_memory");
-  CHECK_SAYS(o, "ran: 0");
-  CHECK_SAYS(o, "ran: 2");
-}
-
-TEST_CASE("cuda calls: the next synchronize rethrows a host function's exception once") {
-  const Outcome o = tell("", {"stream", "throwing-function", "synchronize", "synchronize"});
-  CHECK_SAYS(o, "synchronize: exception | thrown on purpose");
-  CHECK_SAYS(o, "synchronize: ok");
-  CHECK(o.complains("cuda:0: a host function threw: thrown on purpose"));
-}
-
-TEST_CASE("cuda calls: host functions run once each, even if their stream is gone") {
-  CHECK_SAYS(tell("async=1", {"stream", "many-host-functions"}), "sum: 8000\n");
-}
-
-TEST_CASE("cuda calls: a host function may not call Weir") {
-  CHECK_SAYS(tell("", {"stream", "calling-function", "synchronize"}), "synchronize: called_from_host_function");
-}
-
-TEST_CASE("cuda calls: a free of stream-ordered memory that another stream's capture forbids is made later") {
-  for (const char* const code : {"900", "906"}) {
-    CAPTURE(code);
-    const Outcome o = tell(std::string("trace=1 fail=cuMemFreeAsync:1:") + code,
-                           {"stream", "keep-async", "drop-async", "async", "drop-stream"});
-    INFO(o.errors);
-    CHECK(in_order(o, {"cuMemFreeAsync", "cuMemFreeAsync", "cuMemAllocAsync", "cuMemFreeAsync", "cuStreamDestroy"}));
-    CHECK(calls(o, "cuMemFreeAsync") == 3);
-    CHECK_FALSE(o.complains("leaked"));
-  }
-}
-
 TEST_CASE("cuda calls: nothing that Weir makes, frees or ends breaks a capture that external code has open") {
-  const std::vector<std::string> steps = {"stream",       "allocate", "pinned",      "register", "module",     "kernel",
-                                          "drop-kernel",  "pool",     "drop-pool",   "graph",    "instantiate", "drop-graph",
-                                          "long-batch",   "async",    "drop-memory", "drop-stream"};
+  const std::vector<std::string> steps = {
+      "stream",    "allocate", "pinned",      "register",   "module",     "kernel", "drop-kernel", "pool",
+      "drop-pool", "graph",    "instantiate", "drop-graph", "long-batch", "async",  "drop-memory", "drop-stream"};
   const Outcome o = tell("guarded=1", steps);
   INFO(o.output, o.errors);
   CHECK(o.count(": ok\n") == static_cast<int>(steps.size()));
   CHECK_FALSE(o.complains("weir error"));
-}
-
-TEST_CASE("cuda calls: failures in destructors are logged, except a driver that has shut down") {
-  const Outcome failed = tell("fail=cuStreamDestroy:1:400 fail=cuMemFree:1:400",
-                              {"stream", "drop-stream", "allocate", "drop-memory"});
-  CHECK_SAYS(failed, "drop-stream: ok");
-  CHECK_SAYS(failed, "drop-memory: ok");
-  CHECK(failed.complains("while a stream was destroyed"));
-  CHECK(failed.complains("memory is leaked"));
-  const Outcome at_exit = tell("fail=cuStreamDestroy:0:4 fail=cuMemFree:0:4", {"stream", "allocate"});
-  CHECK_FALSE(at_exit.complains("weir error"));
 }
 
 TEST_CASE("cuda calls: a host function belongs to the graph that external code captures on the thread's default stream") {
@@ -343,8 +247,8 @@ TEST_CASE("cuda graphs: a condition that a graph has got also has its node and i
 
 TEST_CASE("cuda graphs: a condition whose body's capture was invalidated makes the graph unusable, and nothing crashes") {
   const std::string lost = "end-capture: capture_invalidated";
-  for (const std::string how : {"broken-body", "broken-body-in-a-loop", "throwing-loop-in-a-body",
-                                "broken-bodies-of-a-broken-body"}) {
+  for (const std::string how :
+       {"broken-body", "broken-body-in-a-loop", "throwing-loop-in-a-body", "broken-bodies-of-a-broken-body"}) {
     CAPTURE(how);
     const Outcome o = tell("trace=1", {"stream", "allocate", "begin-capture", how, "end-capture", "graph", "instantiate"});
     INFO(o.output, o.errors);
@@ -461,36 +365,15 @@ TEST_CASE("cuda captures: a stream that was in one which external code ended may
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-TEST_CASE("cuda graphs: a stream that launched the graph rethrows a host function's exception once") {
-  // Odd runs throw.
-  const Outcome o =
-      tell("", {"stream", "second", "graph", "instantiate", "synchronize", "launch-graph", "synchronize", "synchronize",
-                "launch-graph", "second-launch-graph", "second-synchronize", "second-synchronize", "synchronize"});
-  INFO(o.output);
-  CHECK(o.says("synchronize: ok\nlaunch-graph: ok\nsynchronize: exception | thrown in run 1\nsynchronize: ok\n"));
-  CHECK(o.says("second-synchronize: exception | thrown in run 3\nsecond-synchronize: ok\nsynchronize: ok\n"));
-}
-
-TEST_CASE("cuda graphs: an exception of a child graph's host function is rethrown, even if the executable is gone") {
-  const Outcome o = tell(
-      "", {"stream", "graph", "parent-graph", "instantiate", "launch-graph", "drop-graph", "synchronize", "synchronize"});
-  INFO(o.output);
-  CHECK(o.says("drop-graph: ok\nsynchronize: exception | thrown in run 1\nsynchronize: ok\n"));
-}
-
 TEST_CASE("cuda graphs: memory that a launch left is freed behind it, when the executable ends") {
-  const Outcome o = tell("trace=1", {"stream", "graph-that-leaves-memory", "instantiate", "launch-graph", "mark",
-                                     "drop-graph", "mark"});
+  const Outcome o =
+      tell("trace=1", {"stream", "graph-that-leaves-memory", "instantiate", "launch-graph", "mark", "drop-graph", "mark"});
   INFO(o.errors);
   CHECK(in_order(between_marks(o), {"cuStreamCreateWithPriority", "cuStreamWaitEvent", "cuMemFreeAsync", "cuStreamDestroy",
                                     "cuGraphExecDestroy"}));
   const Outcome never = tell("trace=1", {"stream", "graph-that-leaves-memory", "instantiate", "mark", "drop-graph", "mark"});
   CHECK(calls(between_marks(never), "cuMemFreeAsync") == 0);
   CHECK(calls(between_marks(never), "cuGraphExecDestroy") == 1);
-}
-
-TEST_CASE("cuda graphs: no two threads at once make, destroy or copy what one graph shares with its executables") {
-  CHECK_SAYS(tell("async=1", {"stream", "graph", "many-executables"}), "many-executables: ok");
 }
 
 TEST_CASE("cuda graphs: a graph is not added to the capture that continues it, and the capture goes on") {
@@ -501,18 +384,6 @@ TEST_CASE("cuda graphs: a graph is not added to the capture that continues it, a
   CHECK_SAYS(o, "add-captured: capture_unsupported");
   CHECK_SAYS(o, "this is the graph that is being captured");
   CHECK_SAYS(o, "nodes: 2\n");
-}
-
-TEST_CASE(
-    "cuda graphs: a conditional node's body that closes its stream is an error, and the driver's stream is destroyed behind "
-    "it") {
-  const Outcome o = tell("trace=1", {"stream", "allocate", "begin-capture", "mark", "body-closes-its-stream", "mark",
-                                     "host-function", "end-capture"});
-  CHECK_SAYS(o, "body-closes-its-stream: stream_closed");
-  CHECK_SAYS(o, "host-function: ok\nend-capture: ok\n");
-  INFO(o.errors);
-  CHECK(calls(between_marks(o), "cuStreamDestroy") == 1);
-  CHECK(in_order(between_marks(o), {"cuStreamEndCapture", "cuStreamDestroy"}));
 }
 
 TEST_CASE("cuda graphs: a second executable of a graph with a condition is refused with the reason") {
@@ -586,6 +457,9 @@ TEST_CASE("cuda devices: under MPS there are no partitions, and the reason says 
 // --- Errors -----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("cuda errors: each code that a program can meet says what happened, and the driver's own sentence once") {
+  const std::map<int, std::string> known = {{1, "invalid_argument"},  {2, "out_of_memory"},
+                                            {400, "backend_failure"}, {700, "device_fault"},
+                                            {719, "device_fault"},    {800, "called_from_host_function"}};
   for (const int code : {1,   2,   34,  102, 201, 223, 224, 225, 226, 400, 402, 700, 709, 711,
                          719, 721, 800, 805, 806, 807, 808, 809, 810, 911, 912, 915, 917, 918}) {
     CAPTURE(code);
@@ -593,15 +467,14 @@ TEST_CASE("cuda errors: each code that a program can meet says what happened, an
     INFO(o.output);
     CHECK_FALSE(o.says("the driver reported an error"));
     CHECK(o.count("a scripted failure") == 1);
+    if (const auto errc = known.find(code); errc != known.end()) CHECK(o.says("query: " + errc->second + " | CUDA_ERROR_"));
   }
-  CHECK_SAYS(tell("fail=cuStreamQuery:1:800", {"stream", "query"}), "query: called_from_host_function");
   CHECK_SAYS(tell("fail=cuStreamQuery:1:998", {"stream", "query"}),
              "the driver reported an error [CUDA_ERROR_SCRIPTED (998): a scripted failure]");
-}
-
-TEST_CASE("cuda errors: an unavailable kernel is named") {
-  CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
-  CHECK_SAYS(tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"}), "kernel 'a_kernel': memory is exhausted");
+  CHECK_SAYS(tell("fail=cuModuleLoadDataEx:1:209", {"load"}), "load: invalid_image");
+  const Outcome o = tell("fail=cuModuleGetFunction:1:2", {"module", "kernel"});
+  CHECK_SAYS(o, "kernel: out_of_memory | CUDA_ERROR_SCRIPTED");
+  CHECK_SAYS(o, "kernel 'a_kernel': memory is exhausted");
 }
 
 // --- Compiling --------------------------------------------------------------------------------------------------------
@@ -745,8 +618,9 @@ TEST_CASE("cuda compiling: what was compiled comes from the cache, until anythin
   const auto header = [&](const std::string& name, const std::string& text) {
     std::ofstream(compiling.folder() / name) << text;
   };
-  const std::string source = "#include \"one.h\"\nextern \"C\" __global__ void k(int* p) { *p = VALUE; }\n"
-                             "template <class T> __global__ void t(T* p) { *p = 1; }\n";
+  const std::string source =
+      "#include \"one.h\"\nextern \"C\" __global__ void k(int* p) { *p = VALUE; }\n"
+      "template <class T> __global__ void t(T* p) { *p = 1; }\n";
   const Environment environment = {{"WEIR_TEST_INCLUDE", compiling.folder()}, {"WEIR_TEST_KERNELS", "t<float>"}};
   const auto comes_from_cache = [&](const std::string& text, const Environment& with) {
     const Outcome o = compiling.run(text, {"kernel:k", "kernel:t<float>"}, with);

@@ -4,7 +4,6 @@
 // functions and child graphs. The backend checks on a separate thread whether calls need a context. That thread first
 // changes its capture mode; its calls are neither counted nor traced. The instructions are those in script.hpp and:
 //
-//   async=1          host functions run on a thread of the library; synchronizing any stream waits for them
 //   strict=1         calls on streams and events need a current context
 //   capability=90    the devices' compute capability, here 9.0
 //   peers=1          devices can address each other's memory; peer_enabled=1: other code has already enabled this
@@ -18,15 +17,15 @@
 //   quick=1          for measuring Weir's own cost: calls cost almost nothing, and only weir_calls() counts them. Failures,
 //                    traces and `strict` have no effect
 
+#include <elf.h>
+
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <elf.h>
-
-#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -48,11 +47,11 @@ namespace {
 thread_local std::vector<CUcontext> stack;  // the last is current
 thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 CUcontext current() { return stack.empty() ? nullptr : stack.back(); }
-int contexts[2][8];  // what the handles of contexts point to: primary ones, others
+int contexts[2][8];                    // what the handles of contexts point to: primary ones, others
 std::uintptr_t last_handle = 0x10000;  // of what nothing is kept
 std::atomic<int> every_call_fails{0};
 std::uint64_t quick_calls = 0;
-std::atomic<int> live{0};  // objects that were made and not destroyed
+std::atomic<int> live{0};    // objects that were made and not destroyed
 thread_local int depth = 0;  // of calls under way
 struct Inside {
   Inside() { ++depth; }
@@ -69,12 +68,17 @@ template <class T>
 T* out(Word address) {
   return reinterpret_cast<T*>(address);
 }
+template <class T>
+CUresult give(Word address, T value) {
+  *out<T>(address) = value;
+  return CUDA_SUCCESS;
+}
+CUresult free_memory(Word address) {
+  std::free(memory(address));
+  return CUDA_SUCCESS;
+}
 
 bool is_told(const char* word) { return Script::instance().number(word, 0) != 0; }
-bool is_asynchronous() {
-  static const bool is = is_told("async");
-  return is;
-}
 
 /// A call with its arguments as the caller passed them.
 struct Call {
@@ -89,42 +93,6 @@ struct Function {
   int version = 0;     // of the signature, where the driver has two
 };
 
-/// Runs host functions one after another. Never ended.
-class HostThread {
- public:
-  static HostThread& instance() {
-    static auto* const thread = new HostThread;
-    return *thread;
-  }
-  void enqueue(CUhostFn function, void* data) {
-    const std::lock_guard lock(mutex_);
-    waiting_.emplace_back(function, data);
-    changed_.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_.empty(); });
-  }
-
- private:
-  HostThread() { std::thread(&HostThread::run, this).detach(); }
-  void run() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return !waiting_.empty(); });
-      const auto [function, data] = waiting_.front();
-      lock.unlock();
-      function(data);
-      lock.lock();
-      waiting_.pop_front();
-      changed_.notify_all();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::pair<CUhostFn, void*>> waiting_;
-};
-
 CUcontext context_of(int device, bool other) { return reinterpret_cast<CUcontext>(&contexts[other ? 1 : 0][device]); }
 int device_of(CUcontext context) { return static_cast<int>((reinterpret_cast<int*>(context) - &contexts[0][0]) % 8); }
 
@@ -133,14 +101,12 @@ int device_of(CUcontext context) { return static_cast<int>((reinterpret_cast<int
 struct Graph;
 struct Node {
   CUDA_HOST_NODE_PARAMS host{};
-  std::shared_ptr<Graph> child;  // or this
+  std::shared_ptr<Graph> child;   // or this
   Word allocated = 0, freed = 0;  // or one of these
   bool is_conditional = false;    // or this
 };
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
-  std::atomic<int> copying{0};
-  Graph* made_of = nullptr;  // of an executable
   std::vector<Graph*> bodies;  // of its conditional nodes
   bool is_gone = false;        // with its capture, which failed
   std::shared_ptr<Graph> copy() const {
@@ -196,7 +162,7 @@ CUresult begin_capture(Word stream, Graph* graph) {
 /// Of either signature; `count` is the last parameter.
 CUresult capture_info(const Call& c, Word count) {
   const auto found = captures.find(c.a);
-  *out<int>(c.b) = found == captures.end()  ? CU_STREAM_CAPTURE_STATUS_NONE
+  *out<int>(c.b) = found == captures.end()   ? CU_STREAM_CAPTURE_STATUS_NONE
                    : found->second.is_broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                              : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   if (found == captures.end()) return CUDA_SUCCESS;
@@ -206,25 +172,6 @@ CUresult capture_info(const Call& c, Word count) {
   if (count != 0) *out<std::size_t>(count) = 0;
   return CUDA_SUCCESS;
 }
-
-/// One call that copies a graph, or makes or destroys an executable of it. The driver crashes where two do so with one
-/// graph.
-class Copying {
- public:
-  Copying(const char* call, Graph* graph) : graph_(graph) {
-    const bool is_first = graph_->copying.fetch_add(1) == 0;
-    std::this_thread::yield();  // to meet another thread
-    if (is_first && graph_->copying == 1) return;
-    std::fprintf(stderr, "%s while another thread copies the graph, or makes or destroys an executable of it\n", call);
-    std::abort();
-  }
-  ~Copying() { --graph_->copying; }
-  Copying(const Copying&) = delete;
-  Copying& operator=(const Copying&) = delete;
-
- private:
-  Graph* const graph_;
-};
 
 /// A loaded image. Of machine code its kernels are known; of what else is loaded, every name is a kernel's.
 struct Module {
@@ -274,39 +221,18 @@ int attribute(CUdevice_attribute which) {
 constexpr Function functions[] = {
     {"cuGetErrorName",
      [](const Call& c) {
-       *out<const char*>(c.b) = c.a == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_SCRIPTED";
-       return CUDA_SUCCESS;
+       return give<const char*>(c.b, c.a == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_SCRIPTED");
      }},
-    {"cuGetErrorString",
-     [](const Call& c) {
-       *out<const char*>(c.b) = "a scripted failure";
-       return CUDA_SUCCESS;
-     }},
-    {"cuDeviceGetCount",
-     [](const Call& c) {
-       *out<int>(c.a) = Script::instance().number("devices", 1);
-       return CUDA_SUCCESS;
-     }},
-    {"cuDeviceGet",
-     [](const Call& c) {
-       *out<int>(c.a) = static_cast<int>(c.b);
-       return CUDA_SUCCESS;
-     }},
+    {"cuGetErrorString", [](const Call& c) { return give<const char*>(c.b, "a scripted failure"); }},
+    {"cuDeviceGetCount", [](const Call& c) { return give<int>(c.a, Script::instance().number("devices", 1)); }},
+    {"cuDeviceGet", [](const Call& c) { return give<int>(c.a, static_cast<int>(c.b)); }},
     {"cuDeviceGetName",
      [](const Call& c) {
        std::strncpy(out<char>(c.a), "Stand-in", c.b);
        return CUDA_SUCCESS;
      }},
-    {"cuDeviceGetAttribute",
-     [](const Call& c) {
-       *out<int>(c.a) = attribute(static_cast<CUdevice_attribute>(c.b));
-       return CUDA_SUCCESS;
-     }},
-    {"cuDeviceTotalMem",
-     [](const Call& c) {
-       *out<std::size_t>(c.a) = 1 << 30;
-       return CUDA_SUCCESS;
-     }},
+    {"cuDeviceGetAttribute", [](const Call& c) { return give<int>(c.a, attribute(static_cast<CUdevice_attribute>(c.b))); }},
+    {"cuDeviceTotalMem", [](const Call& c) { return give<std::size_t>(c.a, 1 << 30); }},
     {"cuDeviceGetUuid",
      [](const Call& c) {
        std::memset(memory(c.a), 0x11, 16);
@@ -319,26 +245,15 @@ constexpr Function functions[] = {
        return CUDA_SUCCESS;
      },
      11040},
-    {"cuDeviceCanAccessPeer",
-     [](const Call& c) {
-       *out<int>(c.a) = Script::instance().number("peers", 0);
-       return CUDA_SUCCESS;
-     }},
+    {"cuDeviceCanAccessPeer", [](const Call& c) { return give<int>(c.a, Script::instance().number("peers", 0)); }},
     {"cuCtxEnablePeerAccess",
      [](const Call&) {
        static bool enabled = is_told("peer_enabled");
        return std::exchange(enabled, true) ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
      }},
     {"cuDevicePrimaryCtxRetain",
-     [](const Call& c) {
-       *out<CUcontext>(c.a) = context_of(static_cast<int>(c.b), false);
-       return CUDA_SUCCESS;
-     }},
-    {"cuCtxGetCurrent",
-     [](const Call& c) {
-       *out<CUcontext>(c.a) = current();
-       return CUDA_SUCCESS;
-     }},
+     [](const Call& c) { return give<CUcontext>(c.a, context_of(static_cast<int>(c.b), false)); }},
+    {"cuCtxGetCurrent", [](const Call& c) { return give<CUcontext>(c.a, current()); }},
     {"cuCtxPushCurrent",
      [](const Call& c) {
        stack.push_back(reinterpret_cast<CUcontext>(c.a));
@@ -350,28 +265,15 @@ constexpr Function functions[] = {
        stack.pop_back();
        return CUDA_SUCCESS;
      }},
-    {"cuCtxGetDevice",
-     [](const Call& c) {
-       *out<int>(c.a) = device_of(current());
-       return CUDA_SUCCESS;
-     }},
-    {"cuStreamGetCtx",
-     [](const Call& c) {
-       *out<CUcontext>(c.b) = context_of(0, is_told("contexts"));
-       return CUDA_SUCCESS;
-     }},
+    {"cuCtxGetDevice", [](const Call& c) { return give<int>(c.a, device_of(current())); }},
+    {"cuStreamGetCtx", [](const Call& c) { return give<CUcontext>(c.b, context_of(0, is_told("contexts"))); }},
     {"cuCtxGetStreamPriorityRange",
      [](const Call& c) {
        *out<int>(c.a) = 0;
-       *out<int>(c.b) = -5;
-       return CUDA_SUCCESS;
+       return give<int>(c.b, -5);
      }},
     {"cuStreamCreateWithPriority", [](const Call& c) { return make(out<CUstream>(c.a)); }},
-    {"cuStreamIsCapturing",
-     [](const Call& c) {
-       *out<int>(c.b) = captures.contains(c.a) ? 1 : 0;
-       return CUDA_SUCCESS;
-     }},
+    {"cuStreamIsCapturing", [](const Call& c) { return give<int>(c.b, captures.contains(c.a) ? 1 : 0); }},
     {"cuStreamGetCaptureInfo",
      [](const Call& c) {
        if (c.e != 0 && is_told("lossy")) return CUDA_ERROR_LOSSY_QUERY;
@@ -413,11 +315,7 @@ constexpr Function functions[] = {
        use_bodies(*out<Graph>(c.a));
        return CUDA_SUCCESS;
      }},
-    {"cuGraphCreate",
-     [](const Call& c) {
-       *out<Graph*>(c.a) = keep(std::make_shared<Graph>());
-       return CUDA_SUCCESS;
-     }},
+    {"cuGraphCreate", [](const Call& c) { return give<Graph*>(c.a, keep(std::make_shared<Graph>())); }},
     {"cuGraphAddNode",
      [](const Call& c) {  // conditional ones
        static CUgraph body;
@@ -426,83 +324,43 @@ constexpr Function functions[] = {
        out<Graph>(c.b)->bodies.push_back(reinterpret_cast<Graph*>(body));
        Node& node = *out<Graph>(c.b)->nodes.emplace_back(std::make_unique<Node>());
        node.is_conditional = true;
-       *out<Node*>(c.a) = &node;
-       return CUDA_SUCCESS;
+       return give<Node*>(c.a, &node);
      }},
     {"cuGraphGetNodes",
      [](const Call& c) {
        const Graph& graph = *out<Graph>(c.a);
        for (std::size_t i = 0; c.b != 0 && i < graph.nodes.size(); ++i) out<Node*>(c.b)[i] = graph.nodes[i].get();
-       *out<std::size_t>(c.c) = graph.nodes.size();
-       return CUDA_SUCCESS;
+       return give<std::size_t>(c.c, graph.nodes.size());
      }},
-    {"cuGraphGetEdges",
-     [](const Call& c) {
-       *out<std::size_t>(c.d) = 0;
-       return CUDA_SUCCESS;
-     },
-     10000},
-    {"cuGraphGetEdges",
-     [](const Call& c) {
-       *out<std::size_t>(c.e) = 0;
-       return CUDA_SUCCESS;
-     },
-     12030},
+    {"cuGraphGetEdges", [](const Call& c) { return give<std::size_t>(c.d, 0); }, 10000},
+    {"cuGraphGetEdges", [](const Call& c) { return give<std::size_t>(c.e, 0); }, 12030},
     {"cuGraphNodeGetType",
      [](const Call& c) {
-       *out<CUgraphNodeType>(c.b) = out<Node>(c.a)->allocated != 0   ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
-                                    : out<Node>(c.a)->freed != 0     ? CU_GRAPH_NODE_TYPE_MEM_FREE
-                                    : out<Node>(c.a)->child          ? CU_GRAPH_NODE_TYPE_GRAPH
-                                    : out<Node>(c.a)->is_conditional ? CU_GRAPH_NODE_TYPE_CONDITIONAL
-                                                                     : CU_GRAPH_NODE_TYPE_HOST;
-       return CUDA_SUCCESS;
+       return give<CUgraphNodeType>(c.b, out<Node>(c.a)->allocated != 0   ? CU_GRAPH_NODE_TYPE_MEM_ALLOC
+                                         : out<Node>(c.a)->freed != 0     ? CU_GRAPH_NODE_TYPE_MEM_FREE
+                                         : out<Node>(c.a)->child          ? CU_GRAPH_NODE_TYPE_GRAPH
+                                         : out<Node>(c.a)->is_conditional ? CU_GRAPH_NODE_TYPE_CONDITIONAL
+                                                                          : CU_GRAPH_NODE_TYPE_HOST);
      }},
     {"cuGraphMemAllocNodeGetParams",
      [](const Call& c) {
        out<CUDA_MEM_ALLOC_NODE_PARAMS>(c.b)->dptr = out<Node>(c.a)->allocated;
        return CUDA_SUCCESS;
      }},
-    {"cuGraphMemFreeNodeGetParams",
-     [](const Call& c) {
-       *out<Word>(c.b) = out<Node>(c.a)->freed;
-       return CUDA_SUCCESS;
-     }},
-    {"cuGraphHostNodeGetParams",
-     [](const Call& c) {
-       *out<CUDA_HOST_NODE_PARAMS>(c.b) = out<Node>(c.a)->host;
-       return CUDA_SUCCESS;
-     }},
-    {"cuGraphChildGraphNodeGetGraph",
-     [](const Call& c) {
-       *out<Graph*>(c.b) = out<Node>(c.a)->child.get();
-       return CUDA_SUCCESS;
-     }},
+    {"cuGraphMemFreeNodeGetParams", [](const Call& c) { return give<Word>(c.b, out<Node>(c.a)->freed); }},
+    {"cuGraphHostNodeGetParams", [](const Call& c) { return give<CUDA_HOST_NODE_PARAMS>(c.b, out<Node>(c.a)->host); }},
+    {"cuGraphChildGraphNodeGetGraph", [](const Call& c) { return give<Graph*>(c.b, out<Node>(c.a)->child.get()); }},
     {"cuGraphAddChildGraphNode",
      [](const Call& c) {
        if (c.b == c.e) std::abort();  // the driver follows it without end
-       const Copying copying("cuGraphAddChildGraphNode", out<Graph>(c.e));
        out<Graph>(c.b)->nodes.push_back(std::make_unique<Node>(Node{{}, out<Graph>(c.e)->copy()}));
-       *out<Node*>(c.a) = out<Graph>(c.b)->nodes.back().get();
-       return CUDA_SUCCESS;
+       return give<Node*>(c.a, out<Graph>(c.b)->nodes.back().get());
      }},
-    {"cuGraphClone",
-     [](const Call& c) {
-       const Copying copying("cuGraphClone", out<Graph>(c.b));
-       *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
-       return CUDA_SUCCESS;
-     }},
+    {"cuGraphClone", [](const Call& c) { return give<Graph*>(c.a, keep(out<Graph>(c.b)->copy())); }},
     {"cuGraphInstantiateWithFlags",
      [](const Call& c) {
-       const Copying copying("cuGraphInstantiate", out<Graph>(c.b));
        use_bodies(*out<Graph>(c.b));
-       *out<Graph*>(c.a) = keep(out<Graph>(c.b)->copy());
-       (*out<Graph*>(c.a))->made_of = out<Graph>(c.b);
-       return CUDA_SUCCESS;
-     }},
-    {"cuGraphExecDestroy",
-     [](const Call& c) {
-       const Copying copying("cuGraphExecDestroy", out<Graph>(c.a)->made_of);
-       return CUDA_SUCCESS;
+       return give<Graph*>(c.a, keep(out<Graph>(c.b)->copy()));
      }},
     {"cuGraphLaunch",
      [](const Call& c) {
@@ -511,16 +369,8 @@ constexpr Function functions[] = {
      }},
     {"cuMemPoolCreate", [](const Call& c) { return make(out<CUmemoryPool>(c.a)); }},
     {"cuEventCreate", [](const Call& c) { return make(out<CUevent>(c.a)); }},
-    {"cuMemAlloc",
-     [](const Call& c) {
-       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
-       return CUDA_SUCCESS;
-     }},
-    {"cuMemHostAlloc",
-     [](const Call& c) {
-       *out<void*>(c.a) = std::malloc(c.b);
-       return CUDA_SUCCESS;
-     }},
+    {"cuMemAlloc", [](const Call& c) { return give(c.a, std::malloc(c.b)); }},
+    {"cuMemHostAlloc", [](const Call& c) { return give(c.a, std::malloc(c.b)); }},
     {"cuMemAllocAsync",
      [](const Call& c) {
        *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
@@ -530,26 +380,10 @@ constexpr Function functions[] = {
        }
        return CUDA_SUCCESS;
      }},
-    {"cuMemAllocFromPoolAsync",
-     [](const Call& c) {
-       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
-       return CUDA_SUCCESS;
-     }},
-    {"cuMemAllocManaged",
-     [](const Call& c) {
-       *out<Word>(c.a) = reinterpret_cast<Word>(std::malloc(c.b));
-       return CUDA_SUCCESS;
-     }},
-    {"cuMemFree",
-     [](const Call& c) {
-       std::free(memory(c.a));
-       return CUDA_SUCCESS;
-     }},
-    {"cuMemFreeHost",
-     [](const Call& c) {
-       std::free(memory(c.a));
-       return CUDA_SUCCESS;
-     }},
+    {"cuMemAllocFromPoolAsync", [](const Call& c) { return give(c.a, std::malloc(c.b)); }},
+    {"cuMemAllocManaged", [](const Call& c) { return give(c.a, std::malloc(c.b)); }},
+    {"cuMemFree", [](const Call& c) { return free_memory(c.a); }},
+    {"cuMemFreeHost", [](const Call& c) { return free_memory(c.a); }},
     {"cuMemFreeAsync",
      [](const Call& c) {
        if (const auto capture = captures.find(c.b); capture != captures.end()) {
@@ -574,16 +408,9 @@ constexpr Function functions[] = {
        const auto function = reinterpret_cast<CUhostFn>(c.b);
        if (const auto capture = captures.find(c.a); capture != captures.end()) {
          capture->second.graph->nodes.push_back(std::make_unique<Node>(Node{{function, memory(c.c)}, nullptr}));
-       } else if (is_asynchronous()) {
-         HostThread::instance().enqueue(function, memory(c.c));
        } else {
          function(memory(c.c));
        }
-       return CUDA_SUCCESS;
-     }},
-    {"cuStreamSynchronize",
-     [](const Call&) {
-       if (is_asynchronous()) HostThread::instance().wait();
        return CUDA_SUCCESS;
      }},
     {"cuStreamAddCallback",
@@ -601,20 +428,13 @@ constexpr Function functions[] = {
     {"cuFuncSetAttribute", [](const Call&) { return current() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }},
     {"cuFuncGetParamInfo", [](const Call&) { return CUDA_ERROR_INVALID_VALUE; }},
     {"cuModuleGetFunctionCount",
-     [](const Call& c) {
-       *out<unsigned>(c.a) = static_cast<unsigned>(out<Module>(c.b)->kernels.size());
-       return CUDA_SUCCESS;
-     }},
+     [](const Call& c) { return give<unsigned>(c.a, static_cast<unsigned>(out<Module>(c.b)->kernels.size())); }},
     {"cuModuleEnumerateFunctions",
      [](const Call& c) {
        for (std::size_t i = 0; i < c.b; ++i) out<std::string*>(c.a)[i] = &out<Module>(c.c)->kernels[i];
        return CUDA_SUCCESS;
      }},
-    {"cuFuncGetName",
-     [](const Call& c) {
-       *out<const char*>(c.a) = out<std::string>(c.b)->c_str();
-       return CUDA_SUCCESS;
-     }},
+    {"cuFuncGetName", [](const Call& c) { return give<const char*>(c.a, out<std::string>(c.b)->c_str()); }},
     {"cuOccupancyMaxPotentialBlockSize",
      [](const Call& c) {
        *out<int>(c.a) = 132;
@@ -633,12 +453,12 @@ constexpr Name names[] = {
     WEIR_CUDA_SYMBOLS(WEIR_NAME)
 #undef WEIR_NAME
 #define WEIR_NAME(field, function, version, parameters) {#function, version},
-    WEIR_CUDA_NEWER_SYMBOLS(WEIR_NAME)
+        WEIR_CUDA_NEWER_SYMBOLS(WEIR_NAME)
 #undef WEIR_NAME
 };
-[[maybe_unused]] constexpr std::size_t name_count = sizeof(names) / sizeof(*names);
+constexpr std::size_t name_count = sizeof(names) / sizeof(*names);
 
-[[maybe_unused]] constexpr const Function* implementation_of(const Name& name) {
+constexpr const Function* implementation_of(const Name& name) {
   for (const Function& function : functions) {
     const bool is_version = function.version == 0 || function.version == name.version;
     if (is_version && std::string_view(function.name) == name.name) return &function;
@@ -646,13 +466,13 @@ constexpr Name names[] = {
   return nullptr;
 }
 
-[[maybe_unused]] bool on_trial_thread(const char* call) {
+bool on_trial_thread(const char* call) {
   static thread_local const bool is_trial = std::strcmp(call, "cuThreadExchangeStreamCaptureMode") == 0;  // the first call
   return is_trial;
 }
 
 /// Whether CUDA refuses the call beside a capture in global mode, as it was measured.
-[[maybe_unused]] bool breaks_captures(std::string_view call) {
+bool breaks_captures(std::string_view call) {
   constexpr std::string_view calls[] = {
       "cuMemAlloc",          "cuMemHostAlloc",          "cuMemAllocManaged", "cuMemFree",       "cuMemFreeHost",
       "cuMemHostUnregister", "cuMemFreeAsync",          "cuModuleUnload",    "cuMemPoolCreate", "cuMemPoolDestroy",
@@ -662,13 +482,13 @@ constexpr Name names[] = {
 }
 
 /// 1 for a function that makes an object, -1 for one that ends it.
-[[maybe_unused]] int objects_of(std::string_view call) {
+int objects_of(std::string_view call) {
   constexpr std::string_view makers[] = {
       "cuStreamCreateWithPriority",  "cuStreamBeginCapture", "cuGraphCreate",   "cuGraphClone",
       "cuGraphInstantiateWithFlags", "cuModuleLoadDataEx",   "cuMemPoolCreate", "cuEventCreate",
       "cuIpcOpenEventHandle"};
-  constexpr std::string_view enders[] = {"cuStreamDestroy", "cuGraphDestroy", "cuGraphExecDestroy", "cuModuleUnload",
-                                         "cuMemPoolDestroy", "cuEventDestroy"};
+  constexpr std::string_view enders[] = {"cuStreamDestroy", "cuGraphDestroy",   "cuGraphExecDestroy",
+                                         "cuModuleUnload",  "cuMemPoolDestroy", "cuEventDestroy"};
   const auto is_one_of = [&](const auto& list) {
     return std::find(std::begin(list), std::end(list), call) != std::end(list);
   };
@@ -732,7 +552,6 @@ WEIR_EXPORT CUresult cuDriverGetVersion(int* version) {
   return CUDA_SUCCESS;
 }
 
-#ifndef WEIR_FAKE_WITHOUT_LOOKUP  // drivers before CUDA 12
 WEIR_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t,
                                          CUdriverProcAddressQueryResult* status) {
   const bool has = !Script::instance().is_missing(symbol) && version <= Script::instance().number("version", 13000);
@@ -740,4 +559,3 @@ WEIR_EXPORT CUresult cuGetProcAddress_v2(const char* symbol, void** function, in
   *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
-#endif

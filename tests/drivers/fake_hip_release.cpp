@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fake_hip_state.hpp"
 
 // The release that the stand-in for libamdhip64 imitates. Compiled once for each release.
+namespace fake {
 
-const int fake::release = FAKE_RELEASE;
+extern const int release = FAKE_RELEASE;
+extern const char* const bridge = FAKE_BRIDGE;
+
+}  // namespace fake

@@ -94,37 +94,35 @@ TEST_CASE("hip graphs: host functions go with their graph, on releases that lose
     CAPTURE(release);
     const Outcome o = tell(release, "trace=1", {"stream", "told-graph", "mark", "let-go-of-graph", "mark"});
     CHECK(weir::test::count("call told ", between_marks(o).errors) == 1);
+    CHECK(o.complains("call hipGraphRetainUserObject -1 -1 1 0 "));  // not moved
   }
 }
 
 TEST_CASE("hip graphs: the end of a launch is waited for without breaking a capture of its stream") {
   for (const char* const release : {"6.2", "7.1", "10.0"}) {
     CAPTURE(release);
-    const Outcome o = tell(release, "busy=1000000",
-                           {"stream", "graph", "instantiate", "launch-graph", "drop-graph", "begin-capture",
-                            release == std::string("10.0") ? "until:hipEventQuery:5" : "until:hipEventElapsedTime:5",
-                            "end-capture"});
+    const Outcome o =
+        tell(release, "busy=1000000",
+             {"stream", "graph", "instantiate", "launch-graph", "drop-graph", "begin-capture",
+              release == std::string("10.0") ? "until:hipEventQuery:5" : "until:hipEventElapsedTime:5", "end-capture"});
     CHECK_SAYS(o, "end-capture: ok");
   }
 }
 
 TEST_CASE("hip graphs: threads may capture host functions, and let graphs go, at once") {
-  for (const char* const release : {"6.2", "6.3"}) {
-    CAPTURE(release);
-    CHECK_SAYS(tell(release, "", {"many-captured-functions"}), "many-captured-functions: ok");
-  }
+  CHECK_SAYS(tell("6.2", "", {"many-captured-functions"}), "many-captured-functions: ok");
 }
 
-TEST_CASE("hip graphs: a clone keeps the host functions of its graph") {
-  for (const char* const release : {"6.2", "10.0"}) {
-    CAPTURE(release);
-    const Outcome o = tell(release, "trace=1",
-                           {"stream", "told-graph", "clone", "instantiate", "mark", "launch-graph", "synchronize", "mark",
-                            "drop-graph"});
-    INFO(o.output, o.errors);
-    CHECK(in_order(o, {"mark", "hipGraphLaunch", "mark", "told"}));
-    CHECK(weir::test::count("call told ", o.errors) == 1);
-  }
+TEST_CASE("hip graphs: an exception of a child graph's host function is rethrown, even if the executable is gone") {
+  const Outcome o =
+      tell("10.0", "",
+           {"stream", "graph", "parent-graph", "instantiate", "launch-graph", "drop-graph", "synchronize", "synchronize"});
+  CHECK_SAYS(o, "drop-graph: ok\nsynchronize: exception | thrown in run 1\nsynchronize: ok\n");
+}
+
+TEST_CASE("hip graphs: threads may make, end and copy executables of one graph, and drop streams before their functions") {
+  CHECK_SAYS(tell("7.1", "async=1", {"stream", "graph", "many-executables"}), "many-executables: ok");
+  CHECK_SAYS(tell("7.1", "async=1", {"many-host-functions"}), "sum: 8000\n");
 }
 
 TEST_CASE("hip events: one is asked, and waited for, after its stream's end") {
@@ -145,8 +143,9 @@ TEST_CASE("hip events: one that is older than its stream's capture is asked, and
     const Outcome o = tell(release, "busy=3",
                            {"stream", "event", "record", "begin-relaxed", "complete", "event-synchronize", "complete",
                             "event-briefly", "end-capture"});
-    CHECK_SAYS(o, "complete: 0\ncomplete: ok\nevent-synchronize: ok\ncomplete: 1\ncomplete: ok\ndone: 1\nevent-briefly: ok\n"
-                  "end-capture: ok");
+    CHECK_SAYS(o,
+               "complete: 0\ncomplete: ok\nevent-synchronize: ok\ncomplete: 1\ncomplete: ok\ndone: 1\nevent-briefly: ok\n"
+               "end-capture: ok");
   }
 }
 
@@ -188,7 +187,7 @@ TEST_CASE("hip captures: a fork before the first node gets nothing of an earlier
 
 TEST_CASE("hip memory: a pool whose end a capture forbids ends once that is over") {
   // Weir tries again after a while, and more than once while the capture lasts, if that takes long.
-  const Outcome o = tell("6.2", "trace=1",
+  const Outcome o = tell("7.1", "trace=1",
                          {"stream", "second", "pool", "second-begin-global", "mark", "drop-pool", "mark", "second-end",
                           "next:hipMemPoolDestroy:hipStreamEndCapture"});
   INFO(o.output, o.errors);
@@ -210,23 +209,23 @@ TEST_CASE("hip memory: beside another blocking stream's capture, allocations say
 }
 
 TEST_CASE("hip memory: a new pool beside a capture is refused with the reason") {
-  const Outcome o = tell("6.2", "", {"second", "second-begin-global", "join", "pool", "second-end", "pool"});
+  const Outcome o = tell("7.1", "", {"second", "second-begin-global", "pool", "second-end", "pool"});
   INFO(o.output);
   CHECK(o.count("pool: ok") == 1);
   CHECK(o.count("pool: capture_unsupported") == 1);
 }
 
 TEST_CASE("hip features: where graphs are absent, no stream is asked whether it captures") {
-  const Outcome o =
-      tell("7.2", "never_ask=1",
-           {"features", "stream", "native-handle", "allocate", "fill", "event", "record", "second", "second-wait",
-            "wait-stream", "wrap", "fill", "drop-stream", "wrap", "describe", "begin-capture"},
-           {{"WEIR_ENABLE_FEATURES", "wait_value_32"}});
+  const Outcome o = tell("7.2", "trace=1",
+                         {"features", "stream", "native-handle", "allocate", "fill", "event", "record", "second",
+                          "second-wait", "wait-stream", "wrap", "fill", "drop-stream", "wrap", "describe", "begin-capture"},
+                         {{"WEIR_ENABLE_FEATURES", "wait_value_32"}});
   CHECK_SAYS(o, "feature graph_capture: absent replayed graphs compute wrong results");
   CHECK_SAYS(o, "feature graph_update: absent there is no capture: replayed graphs");
   CHECK_SAYS(o, "describe: ok\nbegin-capture: unsupported");
-  INFO(o.output);
+  INFO(o.output, o.errors);
   CHECK(o.count(": ok\n") == 15);
+  CHECK(calls(o, "hipStreamIsCapturing") + calls(o, "hipStreamGetCaptureInfo_v2") == 0);
 }
 
 TEST_CASE("hip process: static objects of the program may go after the runtime has shut down") {
@@ -263,8 +262,9 @@ TEST_CASE("hip captures: a stream is not destroyed while another thread's captur
     CHECK_SAYS(o, "record: ok");
     CHECK_FALSE(tell(release, "", {"stream", "begin-capture", "drop-stream"}).complains("weir error"));
   }
-  const Outcome memory =
-      tell("6.2", "trace=1", {"stream", "keep-async", "begin-capture", "drop-stream", "drop-async-beside", "join"});
+  // AMD's capture goes on where another thread fails to end it, and CUDA's does not.
+  const Outcome memory = tell("6.2", "trace=1 fail=hipStreamEndCapture:0:908",
+                              {"stream", "keep-async", "begin-capture", "drop-stream", "drop-async-beside", "join"});
   INFO(memory.errors);
   CHECK(calls(memory, "hipStreamDestroy") == 0);
   CHECK(memory.complains("stream-ordered memory is leaked: a capture forbids freeing it"));

@@ -40,5 +40,3 @@ inline Outcome tell(const std::string& release, const std::string& script, const
 }
 
 }  // namespace weir::test
-
-// Computed once: doctest would build the message while it holds its lock, and a failure in that would wait for the lock.

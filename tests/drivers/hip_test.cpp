@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/drivers/hip_story.hpp"
 
@@ -65,17 +68,16 @@ TEST_CASE("hip loading: a missing required function is named, all of them at onc
 }
 
 TEST_CASE("hip loading: releases before ROCm 6.2 are refused, by their version and the oldest that is taken") {
-  CHECK_SAYS(tell("5.2", "", {"info"}), "state: driver_too_old");
-  CHECK_SAYS(tell("5.2", "", {"info"}), "it is HIP 5.2.21153; Weir needs ROCm 6.2 or later: update ROCm");
-  CHECK_SAYS(tell("6.2", "version=60140091", {"info"}), "it is HIP 6.1.40091; Weir needs ROCm 6.2 or later");
-  CHECK_SAYS(tell("5.2", "version=40522816", {"info"}), "state: driver_too_old");
+  const Outcome o = tell("incomplete", "version=60140091", {"info"});
+  CHECK_SAYS(o, "state: driver_too_old");
+  CHECK_SAYS(o, "it is HIP 6.1.40091; Weir needs ROCm 6.2 or later: update ROCm");
 }
 
 TEST_CASE("hip loading T10: without a device, whatever code says so") {
   const Outcome counted = tell("6.2", "devices=0 trace=1", {"info", "open"});
   CHECK_SAYS(counted, "state: no_device");
   CHECK_SAYS(counted, "HIP 6.2.21153 reports no device; /dev/kfd");
-  CHECK_SAYS(counted, "open: no_device | hipErrorScripted");
+  CHECK_SAYS(counted, "open: no_device | hipErrorNoDevice");
   for (const char* const code : {"100", "101", "3", "35"}) {
     CAPTURE(code);
     CHECK_SAYS(tell("7.1", std::string("fail=hipGetDeviceCount:0:") + code, {"info"}), "state: no_device");
@@ -94,7 +96,7 @@ TEST_CASE("hip loading: without a device, the features are told as far as the re
 TEST_CASE("hip loading: a runtime that does not start, with its code") {
   const Outcome o = tell("6.2", "fail=hipGetDeviceCount:0:999", {"info", "open"});
   CHECK_SAYS(o, "state: driver_failed");
-  CHECK_SAYS(o, "open: driver_failed | hipErrorScripted");
+  CHECK_SAYS(o, "open: driver_failed | hipErrorUnknown");
 }
 
 TEST_CASE("hip calls: each operation of a stream that external code may know asks the runtime at most once") {
@@ -125,7 +127,7 @@ TEST_CASE("hip device T1: the architecture comes from the newer layout of the pr
 }
 
 TEST_CASE("hip device T20: a uuid is text, and one that devices may share is none") {
-  CHECK_SAYS(tell("6.2", "", {"properties"}), "uuid: GPU-0123456789abcdef\n");
+  CHECK_SAYS(tell("6.2", "", {"properties"}), "uuid: GPU-1000000000000000\n");
   const Outcome shared = tell("6.2", "shared_uuid=1", {"properties"});
   CHECK_SAYS(shared, "uuid: \n");
   CHECK_SAYS(shared, "pci: 0000:00:00.0");
@@ -188,23 +190,6 @@ TEST_CASE("hip features T5 T6: waits for values are there for those who know the
 
 // --- Calls ------------------------------------------------------------------------------------------------------------
 
-TEST_CASE("hip calls: work goes through, on old releases and new") {
-  for (const char* const release : {"6.2", "7.1", "10.0"}) {
-    CAPTURE(release);
-    const Outcome o =
-        tell(release, "",
-             {"stream", "event", "allocate", "record", "wait", "wait-stream", "fill", "copy", "host-function", "callback",
-              "query", "synchronize", "event-synchronize", "ran", "close", "drop-memory", "drop-event"});
-    // Callbacks are told nothing of failures, which from 7.0 on they could be called after.
-    const bool has_callbacks = std::string(release) < "7" && std::string(release) != "10.0";
-    CHECK_SAYS(o, has_callbacks ? "ran: 2" : "ran: 1");
-    if (!has_callbacks) CHECK_SAYS(o, "callback: unsupported");
-    CHECK_SAYS(o, "complete: 1");
-    INFO(o.output);
-    CHECK(o.count(": ok\n") == (has_callbacks ? 17 : 16));
-  }
-}
-
 TEST_CASE("hip calls: batches are one call where there is one, else single operations in order") {
   const Outcome old = tell("6.2", "trace=1", {"stream", "allocate", "write-batch"});
   CHECK_SAYS(old, "words: 5 6");
@@ -239,15 +224,16 @@ TEST_CASE("hip calls: launches in clusters from 10.0 on, where the device has th
 }
 
 TEST_CASE("hip calls T4 T6: waits pass the mask that C has no default for, and HIP's own numbers of conditions") {
-  for (const char* const release : {"6.2", "7.1"}) {
-    CHECK_SAYS(tell(release, "", {"stream", "allocate", "wait-values"},
-                    {{"WEIR_ENABLE_FEATURES", "wait_value_32,wait_value_64,wait_value_nor"}}),
-               "wait-values: ok");
+  const Outcome o = tell("7.1", "trace=1 async=1", {"stream", "allocate", "wait-values", "end-at-once"},
+                         {{"WEIR_ENABLE_FEATURES", "wait_value_32,wait_value_64,wait_value_nor"}});
+  INFO(o.errors);
+  for (const char* const wait : {"32 -1 -1 5 1 ", "32 -1 -1 6 2 ", "32 -1 -1 6 3 ", "64 -1 -1 5 1 ", "64 -1 -1 6 2 "}) {
+    CHECK(o.complains(std::string("call hipStreamWaitValue") + wait + "-1\n"));
   }
 }
 
 TEST_CASE("hip calls T19: registered memory takes flags that mean the same to both vendors") {
-  for (const char* const release : {"6.2", "7.1"}) CHECK_SAYS(tell(release, "", {"register"}), "register: ok");
+  CHECK(tell("6.2", "trace=1", {"register"}).complains("call hipHostRegister -1 4096 3 "));  // portable and mapped
 }
 
 TEST_CASE("hip calls: fills in two dimensions go row by row, or by bytes where these are all the same") {
@@ -262,17 +248,14 @@ TEST_CASE("hip calls: fills in two dimensions go row by row, or by bytes where t
 }
 
 TEST_CASE("hip calls T7: the flag for other processes' memory is the one that HIP takes") {
-  for (const char* const release : {"6.2", "10.0"}) {
-    CAPTURE(release);
-    CHECK_SAYS(tell(release, "", {"open-memory"}), "open-memory: ok");
-  }
+  CHECK_SAYS(tell("6.2", "", {"open-memory"}), "open-memory: unsupported | hipErrorNotSupported");  // by the device
 }
 
 TEST_CASE("hip calls T7: kinds of nodes are the release's numbers") {
-  CHECK_SAYS(tell("6.2", "nodes=4 first_node=0", {"stream", "capture"}), "nodes: kernel copy fill host_function");
-  CHECK_SAYS(tell("6.2", "nodes=4 first_node=10", {"stream", "capture"}), "nodes: allocate free copy copy");
-  CHECK_SAYS(tell("10.0", "nodes=1 first_node=14", {"stream", "capture"}), "nodes: memory_operations");
-  CHECK_SAYS(tell("10.0", "nodes=1 first_node=77", {"stream", "capture"}), "nodes: other");
+  CHECK_SAYS(tell("6.2", "first_node=0", {"stream", "allocate", "capture-fills"}), "nodes: kernel copy fill host_function");
+  CHECK_SAYS(tell("6.2", "first_node=10", {"stream", "allocate", "capture-fills"}), "nodes: allocate free copy copy");
+  CHECK_SAYS(tell("10.0", "first_node=14", {"stream", "allocate", "capture-fills"}), "nodes: memory_operations");
+  CHECK_SAYS(tell("10.0", "first_node=77", {"stream", "allocate", "capture-fills"}), "nodes: other");
 }
 
 TEST_CASE("hip calls T8: a thread's device is set where it is another, and put back") {
@@ -283,14 +266,15 @@ TEST_CASE("hip calls T8: a thread's device is set where it is another, and put b
 }
 
 TEST_CASE("hip calls T11: a stream is brought back from an invalidated capture, where the release does not do so") {
-  const Outcome old = tell("6.2", "fail=hipStreamEndCapture:1:901 trace=1", {"stream", "capture", "capture"});
-  CHECK_SAYS(old, "capture: capture_invalidated");
-  CHECK_SAYS(old, "capture: ok");
+  const std::vector<std::string> steps = {"stream",      "begin-capture", "synchronize-natively",
+                                          "end-capture", "begin-capture", "end-capture"};
+  const Outcome old = tell("6.2", "trace=1", steps);
+  CHECK_SAYS(old, "end-capture: capture_invalidated");
+  CHECK_SAYS(old, "end-capture: ok");
   CHECK(in_order(
       old, {"hipStreamBeginCapture", "hipStreamEndCapture", "hipStreamBeginCapture", "hipStreamUpdateCaptureDependencies",
             "hipStreamEndCapture", "hipGraphDestroy", "hipStreamBeginCapture"}));
-  const Outcome newer = tell("10.0", "fail=hipStreamEndCapture:1:901 trace=1", {"stream", "capture"});
-  CHECK(calls(newer, "hipStreamBeginCapture") == 1);
+  CHECK(calls(tell("10.0", "trace=1", steps), "hipStreamBeginCapture") == 2);
 }
 
 TEST_CASE("hip calls: a capture's end that fails leaves no graph, whatever the runtime has written") {
@@ -310,9 +294,9 @@ TEST_CASE("hip calls: the suggested size of a block is one that the kernel was c
 TEST_CASE("hip calls T11: what is not joined is joined before the end, and told of all the same") {
   const Outcome o = tell("6.2", "trace=1",
                          {"stream", "second", "allocate", "begin-capture", "fill", "second-waits", "second-fill", "fill",
-                          "end-capture", "capture", "second-fill"});
+                          "end-capture", "begin-capture", "end-capture", "second-fill"});
   CHECK_SAYS(o, "end-capture: capture_unjoined");
-  CHECK_SAYS(o, "capture: ok\nsecond-fill: ok");
+  CHECK_SAYS(o, "end-capture: ok\nsecond-fill: ok");
   CHECK(in_order(o, {"hipGraphGetNodes", "hipStreamUpdateCaptureDependencies", "hipStreamEndCapture", "hipGraphDestroy"}));
   INFO(o.errors);
   CHECK(o.complains("call hipStreamUpdateCaptureDependencies -1 -1 1 0 "));
@@ -329,8 +313,7 @@ TEST_CASE("hip calls T15: the legacy default stream is the null handle, on every
 }
 
 TEST_CASE("hip calls: stream-ordered memory is not freed into a capture that the driver would not end with its stream") {
-  const std::vector<std::string> steps = {"stream",      "keep-async", "begin-capture",
-                                          "drop-stream", "drop-async"};
+  const std::vector<std::string> steps = {"stream", "keep-async", "begin-capture", "drop-stream", "drop-async"};
   const Outcome ended = tell("6.2", "trace=1", steps);
   CHECK(in_order(ended, {"hipStreamEndCapture", "hipFreeAsync", "hipStreamDestroy"}));
   const Outcome refused = tell("6.2", "trace=1 fail=hipStreamEndCapture:0:908", steps);
@@ -404,8 +387,8 @@ TEST_CASE("hip calls: memory whose free a capture forbids when its stream ends i
   SUBCASE("the stream's own, which external code began") {
     for (const char* const wrap : {"wrap", "wrap-kept", "adopt-kept"}) {
       CAPTURE(wrap);
-      // Asked when it is wrapped and when it allocates; from then on it captures.
-      const Outcome o = tell("6.2", "trace=1 foreign=3-99", {wrap, "keep-async", "drop-async", "drop-stream", "mark"});
+      const Outcome o =
+          tell("6.2", "trace=1", {wrap, "keep-async", "capture-natively", "drop-async", "drop-stream", "mark"});
       INFO(o.errors);
       CHECK(calls(o, "hipFreeAsync") == 0);
       CHECK(o.complains("stream-ordered memory is leaked"));
@@ -426,16 +409,11 @@ TEST_CASE(
     "hip calls: many threads, whose frees are refused now and then, free or leak all, and use no stream that is gone") {
   std::vector<std::string> steps = {"many-threads"};
   for (int i = 0; i < 20; ++i) steps.insert(steps.end(), {"stream", "close"});  // which try what still waits
-  const Outcome o = tell("6.2", "tally=1 fail=hipFreeAsync:*3:900 delay=20", steps);
-  int allocated = 0, freed = 0, dead = 0;
-  const std::size_t at = o.errors.find("tally: ");
-  REQUIRE(at != std::string::npos);
-  REQUIRE(std::sscanf(o.errors.c_str() + at, "tally: %d %d of stream-ordered memory, %d calls", &allocated, &freed, &dead) ==
-          3);
-  const int leaked = weir::test::count("memory is leaked: ", o.errors);
-  CHECK(allocated == 4 * 300 * 3);
-  CHECK(freed + leaked == allocated);
-  CHECK(dead == 0);
+  // The bridge ends the process for a stream that is gone.
+  const Outcome o = tell("7.1", "trace=1 fail=hipFreeAsync:*3:900 delay=20", steps);
+  const int allocated = calls(o, "hipMallocAsync"), freed = weir::test::count("freed ", o.errors);
+  CHECK(allocated == 4 * 100 * 3);
+  CHECK(freed + weir::test::count("memory is leaked: ", o.errors) == allocated);
 }
 
 TEST_CASE("hip calls: a free that is refused within the capture that allocated is told of, and not tried elsewhere") {
@@ -455,9 +433,8 @@ TEST_CASE("hip calls: a stream cannot be handed out while its memory waits") {
 }
 
 TEST_CASE("hip calls: a capture of other code's that is invalidated while it is being ended is ended, not missed") {
-  // Asked when it is wrapped; by its end twice, between which it was invalidated.
-  const Outcome o =
-      tell("6.2", "trace=1 foreign=2-9 invalid_after=2 fail=hipStreamEndCapture:1:901", {"wrap", "end-capture"});
+  // Asked when it is wrapped; by its end twice, between which it is invalidated.
+  const Outcome o = tell("6.2", "trace=1 break=3", {"wrap", "capture-natively", "end-capture"});
   CHECK_SAYS(o, "end-capture: capture_invalidated");
   INFO(o.errors);
   CHECK(calls(o, "hipStreamEndCapture") >= 1);
@@ -510,8 +487,11 @@ TEST_CASE("hip calls T14 T24: the host waits for events, and on some releases fo
 TEST_CASE("hip calls T14 T24: who waits by asking sleeps in between, spins or makes way, as it was told to") {
   // After each of forty questions to which the answer is "not ready". No wait looks at what another thread does.
   const auto told = [](const std::string& release, std::vector<std::string> steps) {
+    steps.insert(steps.end() - 1, "waits");  // the driver on the CPU makes way as well
     steps.emplace_back("waits");
-    return tell(release, "busy=40", steps);
+    Outcome o = tell(release, "busy=40", steps);
+    o.output.erase(0, o.output.rfind("naps: "));
+    return o;
   };
   CHECK_SAYS(told("6.2", {"stream", "blocking-event", "record", "event-synchronize"}), "naps: 40, yields: 0");
   CHECK_SAYS(told("10.0", {"stream", "policy-block", "synchronize"}), "naps: 40, yields: 0");
@@ -528,45 +508,21 @@ TEST_CASE("hip calls T14 T24: who waits by asking sleeps in between, spins or ma
 
 // --- Calls that fail --------------------------------------------------------------------------------------------------
 
-TEST_CASE("hip calls: each failing call is an error of its operation, with the runtime's code, and the next call works") {
-  struct Case {
-    const char* script;
-    std::vector<std::string> steps;
-    const char* says;
-  };
-  const std::vector<Case> cases = {
-      {"fail=hipStreamCreateWithPriority:1:2",
-       {"stream", "stream"},
-       "stream: out_of_memory | hipErrorScripted | Device::create_stream"},
-      {"fail=hipEventCreateWithFlags:1:2",
-       {"event", "event"},
-       "event: out_of_memory | hipErrorScripted | Device::create_event"},
-      {"fail=hipMalloc:1:2", {"allocate", "allocate"}, "allocate: out_of_memory | hipErrorScripted | Device::allocate"},
-      {"fail=hipEventRecord:1:400",
-       {"stream", "event", "record", "record"},
-       "record: backend_failure | hipErrorScripted | Stream::record"},
-      {"fail=hipStreamWaitEvent:1:400", {"stream", "event", "record", "wait", "wait"}, "wait: backend_failure"},
-      {"fail=hipStreamQuery:1:700", {"stream", "query", "query"}, "query: device_fault | hipErrorIllegalAddress"},
-      {"fail=hipStreamSynchronize:1:719", {"stream", "synchronize", "synchronize"}, "synchronize: device_fault"},
-      {"fail=hipStreamSynchronize:1:916",
-       {"stream", "synchronize", "synchronize"},
-       "the execution context that the stream belongs to was destroyed"},
-      {"fail=hipMemcpyAsync:1:1",
-       {"stream", "allocate", "copy", "copy"},
-       "copy: invalid_argument | hipErrorScripted | Stream::copy"},
-      {"fail=hipModuleLoadData:1:209", {"load", "load"}, "load: invalid_image"},
-      {"fail=hipSetDevice:1:101", {"stream", "stream"}, "stream: ok"},
-  };
-  for (const Case& c : cases) {
-    const Outcome o = tell("6.2", c.script, c.steps);
-    CAPTURE(c.script);
-    CHECK_SAYS(o, c.says);
-    CHECK_SAYS(o, c.steps.back() + ": ok");
+TEST_CASE("hip errors: the runtime's code becomes Weir's, and the next call works") {
+  const std::pair<std::string, const char*> cases[] = {
+      {"1", "synchronize: invalid_argument | hipErrorInvalidValue | Stream::synchronize"},
+      {"2", "synchronize: out_of_memory | hipErrorOutOfMemory"},
+      {"400", "synchronize: backend_failure | hipErrorInvalidHandle"},
+      {"700", "synchronize: device_fault | hipErrorIllegalAddress"},
+      {"719", "synchronize: device_fault | hipErrorLaunchFailure"},
+      {"916", "the execution context that the stream belongs to was destroyed"}};
+  for (const auto& [code, says] : cases) {
+    const Outcome o = tell("6.2", "fail=hipStreamSynchronize:1:" + code, {"stream", "synchronize", "synchronize"});
+    CHECK_SAYS(o, says);
+    CHECK_SAYS(o, "synchronize: ok");
   }
-}
-
-TEST_CASE("hip calls: not ready is an answer, not an error") {
-  CHECK_SAYS(tell("6.2", "busy=1", {"stream", "query"}), "complete: 0");
+  CHECK_SAYS(tell("6.2", "fail=hipModuleLoadData:1:209", {"load"}), "load: invalid_image");
+  CHECK_SAYS(tell("6.2", "fail=hipSetDevice:1:101", {"stream"}), "stream: ok");
 }
 
 TEST_CASE("hip calls T18: no error stays behind as the thread's last one, to be taken for another's") {
@@ -579,6 +535,9 @@ TEST_CASE("hip calls T18: no error stays behind as the thread's last one, to be 
     INFO(o.output);
     CHECK(o.count("last error: 0") == 2);
   }
+  // Before 7.0 the next call's code would hide it.
+  const Outcome o = tell("6.2", "busy=1 trace=1", {"stream", "mark", "query", "mark"});
+  CHECK(calls(between_marks(o), "hipGetLastError") == 1);
 }
 
 TEST_CASE("hip calls: failures in destructors are logged, save that the runtime has shut down") {
@@ -615,7 +574,7 @@ TEST_CASE("hip errors: a runtime that does not tell its version is not taken for
 
 TEST_CASE("hip errors: a launch that is refused is no fault of the device, nor is a kernel that cannot be had") {
   const Outcome o = tell("6.2", "fail=hipModuleLaunchKernel:1:719", {"stream", "module", "kernel", "launch", "launch"});
-  CHECK_SAYS(o, "launch: invalid_argument | hipErrorScripted");
+  CHECK_SAYS(o, "launch: invalid_argument | hipErrorLaunchFailure");
   CHECK_SAYS(o, "__launch_bounds__");
   CHECK_SAYS(o, "launch: ok");
   const Outcome loading = tell("6.2", "fail=hipModuleGetFunction:1:719", {"module", "kernel"});
@@ -633,12 +592,10 @@ TEST_CASE("hip kernels: dynamic shared memory is there, although 6.2 says that a
 }
 
 TEST_CASE("hip kernels T8: properties are asked with the kernel's device current") {
-  const Outcome o =
-      tell("6.2", "devices=2 module_device=1",
-           {"stream", "module", "kernel", "kernel-properties"}, {{"WEIR_DEVICE", "1"}});
+  const Outcome o = tell("6.2", "devices=2", {"stream", "module", "kernel", "kernel-properties"}, {{"WEIR_DEVICE", "1"}});
   INFO(o.output);
   CHECK(o.count(": ok\n") == 4);
-  CHECK(o.count("registers: 64") == 1);
+  CHECK(o.count("registers: 16") == 1);
 }
 
 TEST_CASE("hip kernels: one whose properties the runtime does not tell is launched all the same") {
@@ -654,7 +611,7 @@ TEST_CASE("hip kernels: one whose properties the runtime does not tell is launch
 TEST_CASE("hip devices: access to a peer's memory is disabled where pools cannot be closed to it") {
   for (const char* const release : {"6.2", "7.1"}) {
     CAPTURE(release);
-    const Outcome o = tell(release, "devices=2 peers=1 trace=1", {"peer-on", "peer-off"});
+    const Outcome o = tell(release, "devices=2 trace=1", {"peer-on", "peer-off"});
     CHECK_SAYS(o, "peer-off: ok");
     CHECK(calls(o, "hipDeviceDisablePeerAccess") == 1);
   }
