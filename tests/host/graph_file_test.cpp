@@ -295,7 +295,7 @@ TEST_CASE("graph file: changes of a kernel's launch are refused, or make a launc
   REQUIRE(first != std::string_view::npos);
   Damage damage(1);
   int refused = 0, taken = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 100; ++i) {
     Bytes bytes = whole;
     const std::size_t at = first + damage.below(bytes.size() - first);
     if (i % 2 == 0) bytes[at] ^= static_cast<std::byte>(1U << damage.below(8));
@@ -308,8 +308,8 @@ TEST_CASE("graph file: changes of a kernel's launch are refused, or make a launc
       ++refused;
     }
   }
-  CHECK(refused > 20);
-  CHECK(taken > 20);
+  CHECK(refused > 10);
+  CHECK(taken > 10);
 }
 
 }  // namespace weir::test
