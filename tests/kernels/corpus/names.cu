@@ -92,7 +92,7 @@
 #define tail 256
 #define valid 256
 #define length 256
-#if (defined(__CUDACC_RTC__) && !defined(__WEIR_HOST__) && !defined(__clang__)) || defined(__HIPCC_RTC__)  // else the system's
+#if (defined(__CUDACC_RTC__) && !defined(__WEIR_HOST__) && !defined(__clang__)) || defined(__HIPCC_RTC__)
 #include <stddef.h>
 #include <stdint.h>
 #include <limits.h>
