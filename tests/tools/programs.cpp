@@ -278,16 +278,6 @@ WEIR_TEST_PAIR(used_after_the_free, 1) {
   s.a->fill(kept, 2.0F);  // not a copy, for which CUDA's driver takes freed memory for the host's
 }
 
-/// Memory that goes around in a pool of the program's own: the next user is on another stream.
-WEIR_TEST_PAIR(a_pool_of_buffers, 1) {
-  std::vector<std::pair<Buffer<float>, EventPtr>> pool;
-  s.a->fill(s.x, 1.0F);
-  pool.emplace_back(s.x.share(), s.a->record());
-  const auto& [buffer, last_use] = pool.back();
-  if (right) s.b->wait(last_use);
-  s.b->fill(buffer, 2.0F);
-}
-
 // --- Values -----------------------------------------------------------------------------------------------------------
 
 /// The wait is enqueued before the write that ends it.
@@ -298,18 +288,6 @@ WEIR_TEST_PAIR(a_value, 1, WEIR_TEST_VALUES) {
   if (right) s.a->fill(s.x, 1.0F);
   s.a->write_value(flag.data(), 1U);
   if (!right) s.a->fill(s.x, 1.0F);
-  s.a->synchronize();
-  s.b->synchronize();
-}
-
-/// Counters, the write first.
-WEIR_TEST_PAIR(a_counter, 1, WEIR_TEST_VALUES) {
-  const auto flag = s.zeros(1);
-  s.a->write_value(flag.data(), 1U);
-  s.a->fill(s.x, 1.0F);
-  s.a->write_value(flag.data(), 2U);
-  s.b->wait_value(flag.data(), right ? 2U : 1U);
-  s.b->copy(s.y, s.x);
   s.a->synchronize();
   s.b->synchronize();
 }
