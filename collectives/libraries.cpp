@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/libraries.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -36,8 +35,8 @@ CommunicatorLibrary* open_plugin(const std::string& name, const char* operation)
                     plugin, tried));
   }
   detail::PluginNote note;
-  void* const handle = detail::load_plugin(plugin, path, note, attempts);
-  const auto open = reinterpret_cast<CommunicatorLibrary* (*)()>(::dlsym(handle, "weir_open_communicator_library"));
+  const detail::Library library = detail::load_plugin(plugin, path, note, attempts);
+  const auto open = library.find_as<CommunicatorLibrary* (*)()>("weir_open_communicator_library");
   if (open == nullptr) {
     throw Error(Errc::plugin_incompatible, operation, object,
                 fmt::format("the plugin {} does not export weir_open_communicator_library; build it again", path));

@@ -9,8 +9,9 @@ namespace weir::detail {
 
 std::optional<Library> Library::open(std::span<const std::string> names, std::vector<LoadAttempt>& attempts) {
   for (const std::string& name : names) {
-    // RTLD_LOCAL: libraries of two vendors may export the same names, and neither may use symbols of the other.
-    // RTLD_NODELETE: the driver's threads and handles live until the process ends.
+    // RTLD_NOW: a missing symbol must be reported here, not at its first use. RTLD_LOCAL: libraries of two vendors may
+    // export the same names, and neither may use symbols of the other. RTLD_NODELETE: threads, handles and objects with
+    // virtual functions may live until the process ends.
     void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == nullptr) {
       const char* const message = ::dlerror();

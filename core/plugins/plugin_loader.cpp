@@ -2,14 +2,18 @@
 #include "core/plugins/plugin_loader.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits.h>
+#include <link.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -87,44 +91,74 @@ std::string find_plugin(std::string_view name, std::span<const std::string> fold
   return {};
 }
 
-void* load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts) {
-  std::string fault;
-  try {
-    note = read_plugin_note(path);
-    fault = handshake_fault(note, name);
-  } catch (const NoPluginNote& error) {
-    fault = error.what();
+PluginNote read_plugin_note(const std::string& path) {
+  PluginNote note;
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    note.fault = "it is not a regular file; the plugin's file must have this name";
+    return note;
   }
-  if (!fault.empty()) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    note.fault = fmt::format("it cannot be read ({}); check its permissions", error_text(errno));
+    return note;
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  file.read(bytes.data(), status.st_size);
+  if (ElfW(Ehdr) header; bytes.starts_with(ELFMAG) && bytes.size() >= sizeof(header)) {
+    // The table of sections is usually at the end of the file.
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (header.e_shoff > bytes.size() || bytes.size() - header.e_shoff < header.e_shnum * sizeof(ElfW(Shdr))) {
+      note.fault = fmt::format("it is truncated: it has {} bytes, but its ELF header describes more; copy or build it again",
+                               bytes.size());
+      return note;
+    }
+  }
+  using namespace std::string_view_literals;
+  constexpr std::string_view type_and_owner = "\1\0\0\0Weir\0\0\0\0"sv;  // 1, and the padded name
+  const std::size_t at = bytes.find(type_and_owner);
+  if (at == bytes.npos || bytes.size() - at < type_and_owner.size() + sizeof(note.revision)) {
+    note.fault =
+        "it is not a Weir plugin: it has no ELF note named \"Weir\" (neither have plugins for Weir before interface "
+        "revision 6); build it with WEIR_PLUGIN from weir/plugin/plugin.hpp";
+    return note;
+  }
+  std::memcpy(&note.revision, bytes.data() + at + type_and_owner.size(), sizeof(note.revision));
+  const char* text = bytes.data() + at + type_and_owner.size() + sizeof(note.revision);
+  for (std::string* const field : {&note.name, &note.version, &note.build}) {
+    const char* const end = bytes.data() + bytes.size();  // where a null character is
+    *field = std::string(text, ::strnlen(text, static_cast<std::size_t>(end - text)));
+    text = std::min(end, text + field->size() + 1);
+  }
+  return note;
+}
+
+Library load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts) {
+  note = read_plugin_note(path);
+  if (const std::string fault = handshake_fault(note, name); !fault.empty()) {
     attempts.push_back({path, fault});
     throw_unusable_plugin(name, path, fault);
   }
-  // RTLD_NOW: a missing symbol must be reported here, not at its first use. RTLD_LOCAL: libraries of two vendors must not
-  // use symbols of each other. RTLD_NODELETE: objects with virtual functions of the plugin may live until the process ends.
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (library == nullptr) {
-    const char* const message = ::dlerror();
-    attempts.push_back({path, message != nullptr ? message : "the loader gave no reason"});
+  const std::optional<Library> library = Library::open({&path, 1}, attempts);
+  if (!library) {
     throw_unusable_plugin(
         name, path,
         fmt::format("the loader reports \"{}\"; install the missing library, or build the plugin for this machine",
                     attempts.back().outcome));
   }
-  return library;
+  return *library;
 }
 
 Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts) {
   PluginNote note;
-  void* const library = load_plugin(name, path, note, attempts);
-  const auto create = reinterpret_cast<Backend* (*)(PluginContext&)>(::dlsym(library, "weir_create_backend"));
+  const Library library = load_plugin(name, path, note, attempts);
+  const auto create = library.find_as<Backend* (*)(PluginContext&)>("weir_create_backend");
   if (create == nullptr) {
     attempts.push_back({path, "does not export weir_create_backend"});
     throw_unusable_plugin(name, path,
                           "it does not export weir_create_backend; define it with WEIR_PLUGIN from weir/plugin/plugin.hpp");
   }
-  attempts.push_back({path, "opened"});
-  return {std::move(note.version), create,
-          reinterpret_cast<void (*)(ImageCompilation&)>(::dlsym(library, "weir_compile_image"))};
+  return {std::move(note.version), create, library.find_as<void (*)(ImageCompilation&)>("weir_compile_image")};
 }
 
 Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
@@ -155,8 +189,8 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
                     tried));
   }
   PluginNote note;
-  void* const library = load_plugin(file_name, path, note, attempts);
-  const auto create = reinterpret_cast<Tool* (*)()>(::dlsym(library, "weir_create_tool"));
+  const Library library = load_plugin(file_name, path, note, attempts);
+  const auto create = library.find_as<Tool* (*)()>("weir_create_tool");
   if (create == nullptr) {
     throw_unusable_plugin(file_name, path,
                           "it does not export weir_create_tool; define it with WEIR_TOOL from weir/plugin/tool.hpp");
@@ -167,6 +201,7 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
 }
 
 std::string handshake_fault(const PluginNote& note, std::string_view name) {
+  if (!note.fault.empty()) return note.fault;
   const char* const rebuild = "build the plugin with the headers and options of this Weir";
   if (note.revision != plugin_revision) {
     return fmt::format("it was built for plugin revision {}, but Weir {} has revision {}; {}", note.revision, version(),

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/plugins/plugin_note.hpp"
+#include "core/base/library.hpp"
 #include "weir/backend_info.hpp"
 
 namespace weir {
 class PluginContext;
 class Tool;
 struct ImageCompilation;
-}
+}  // namespace weir
 
 /// Finds, checks and loads plugins.
 namespace weir::detail {
@@ -33,6 +34,17 @@ std::vector<std::string> plugin_folders(const std::optional<std::string>& plugin
 /// each folder without the file to `attempts`.
 std::string find_plugin(std::string_view name, std::span<const std::string> folders, std::vector<LoadAttempt>& attempts);
 
+/// A plugin's ELF note. If `revision` is not this library's, the texts may have another meaning.
+struct PluginNote {
+  std::string fault;  ///< why the file has no note, "cause; remedy"; "" if it has one
+  std::uint32_t revision = 0;
+  std::string name, version, build;
+};
+
+/// Reads the note from the plugin's file, without loading the plugin, because loading runs code of the plugin. Also finds
+/// that a file is truncated: loading it could end the process with SIGBUS.
+PluginNote read_plugin_note(const std::string& path);
+
 /// A loaded plugin.
 struct Plugin {
   std::string version;
@@ -40,10 +52,10 @@ struct Plugin {
   void (*compile_image)(ImageCompilation&);  ///< null if the plugin cannot compile without a device
 };
 
-/// Reads the note of the plugin at the absolute path `path` into `note`, loads the plugin, and returns the loader's handle.
-/// The plugin is never unloaded. If the note does not fit this library, throws `plugin_incompatible`, with the differences,
+/// Reads the note of the plugin at the absolute path `path` into `note`, and loads the plugin, which is never
+/// unloaded. If the note does not fit this library, throws `plugin_incompatible`, with the differences,
 /// before any code of the plugin runs.
-void* load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts);
+Library load_plugin(std::string_view name, const std::string& path, PluginNote& note, std::vector<LoadAttempt>& attempts);
 
 /// Loads a plugin that contains a backend, in the same way.
 Plugin open_plugin(std::string_view name, const std::string& path, std::vector<LoadAttempt>& attempts);
