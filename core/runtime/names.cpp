@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -33,8 +32,7 @@ struct NamedMemory {
 };
 
 struct StreamName {
-  const Stream* set_by = nullptr;  // the object that set the name; null once it is closed: the name remains for work that
-                                   // still runs
+  const Stream* set_by = nullptr;  // the object that set the name
   std::string name;
 };
 
@@ -45,20 +43,13 @@ struct NamedFunction {
   HostFunction function;
 };
 
-/// A named function that is running: an element of a linked list, on the stack of the thread that runs it.
-class Running;
-
 struct Table {
   std::mutex mutex;
-  std::map<StreamKey, std::vector<StreamName>> streams;  // the names that different objects have set for a native stream,
-                                                         // the newest last
+  std::map<StreamKey, StreamName> streams;
   std::map<const Event*, std::string> events;
   std::map<std::uintptr_t, NamedMemory> memory;
-  Running* running = nullptr;  // the function that started last: the head of the list
+  std::vector<const NamedFunction*> running;  // the function that started last is the last one
 };
-
-/// The number of names of closed streams. If it is 0, `begin` need not lock the table.
-constinit std::atomic<std::size_t> closed_names = 0;
 
 /// Never destroyed, because static objects that are destroyed later may use it.
 Table& table() noexcept {
@@ -85,70 +76,35 @@ std::string find(const Map Table::*names, const typename Map::key_type& key) {
   return found != map.end() ? found->second : std::string();
 }
 
+std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
+
+/// Lists a named function while it runs.
 class Running {
  public:
   explicit Running(const NamedFunction& function) : function_(function) {
     const std::lock_guard lock(table().mutex);
-    before_ = std::exchange(table().running, this);
-    if (before_ != nullptr) before_->after_ = this;
+    table().running.push_back(&function_);
   }
   ~Running() {
     const std::lock_guard lock(table().mutex);
-    (after_ != nullptr ? after_->before_ : table().running) = before_;
-    if (before_ != nullptr) before_->after_ = after_;
+    std::erase(table().running, &function_);
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  /// The name of the function that runs on `stream`, or "". The caller must hold the table's mutex. If there are several,
-  /// returns the one that started last: a function may wait for its stream, and the thread then runs further functions of
-  /// it.
-  static std::string on(const StreamKey& stream) {
-    for (const Running* each = table().running; each != nullptr; each = each->before_) {
-      if (each->function_.stream == stream) return each->function_.name;
-    }
-    return "";
-  }
-
  private:
   const NamedFunction& function_;
-  Running* before_ = nullptr;
-  Running* after_ = nullptr;
 };
-
-std::uintptr_t number_of(const void* address) noexcept { return reinterpret_cast<std::uintptr_t>(address); }
-
-/// Removes the name that `set_by` has set for the stream; if `set_by` is null, the names that closed objects have left.
-void drop(const StreamKey& stream, const Stream* set_by) noexcept {
-  const auto found = table().streams.find(stream);
-  if (found == table().streams.end()) return;
-  const std::size_t dropped = std::erase_if(found->second, [&](const StreamName& name) { return name.set_by == set_by; });
-  if (set_by == nullptr) closed_names.fetch_sub(dropped, std::memory_order_relaxed);
-  if (found->second.empty()) table().streams.erase(found);
-}
 
 }  // namespace
 
 void set(const Stream& stream, std::string_view name) {
-  const StreamKey key = key_of(stream);
-  const std::lock_guard lock(table().mutex);
-  drop(key, &stream);
-  if (!name.empty()) table().streams[key].push_back({&stream, std::string(name)});
+  set(&Table::streams, key_of(stream), name, StreamName{&stream, std::string(name)});
 }
-void close(const Stream& stream, bool ends) noexcept {
-  const StreamKey key = key_of(stream);
+void close(const Stream& stream) noexcept {
   const std::lock_guard lock(table().mutex);
-  if (!ends) return drop(key, &stream);
-  drop(key, nullptr);
-  const auto found = table().streams.find(key);
-  if (found == table().streams.end()) return;
-  for (StreamName& name : found->second) name.set_by = nullptr;
-  closed_names.fetch_add(found->second.size(), std::memory_order_relaxed);
-}
-void begin(const Stream& stream) noexcept {
-  if (closed_names.load(std::memory_order_relaxed) == 0) return;
-  const std::lock_guard lock(table().mutex);
-  drop(key_of(stream), nullptr);
+  const auto found = table().streams.find(key_of(stream));
+  if (found != table().streams.end() && found->second.set_by == &stream) table().streams.erase(found);
 }
 void set(const Event& event, std::string_view name) { set(&Table::events, &event, name, std::string(name)); }
 void set(const Allocation& memory, std::string_view name) {
@@ -158,16 +114,7 @@ void set(const Allocation& memory, std::string_view name) {
 std::string of(const StreamKey& stream) {
   const std::lock_guard lock(table().mutex);
   const auto found = table().streams.find(stream);
-  return found != table().streams.end() ? found->second.back().name : std::string();
-}
-std::string of(const Stream& stream) {
-  const std::lock_guard lock(table().mutex);
-  const auto found = table().streams.find(key_of(stream));
-  if (found == table().streams.end()) return "";
-  for (const StreamName& name : found->second) {
-    if (name.set_by == &stream) return name.name;
-  }
-  return "";
+  return found != table().streams.end() ? found->second.name : std::string();
 }
 std::string of(const Event& event) { return find(&Table::events, &event); }
 
@@ -183,7 +130,11 @@ std::string quoted(const std::string& name) { return name.empty() ? "" : " '" + 
 
 std::string running_function(const StreamKey& stream) {
   const std::lock_guard lock(table().mutex);
-  return Running::on(stream);
+  // A function may wait for its stream, and the thread then runs further functions of it.
+  for (auto each = table().running.rbegin(); each != table().running.rend(); ++each) {
+    if ((*each)->stream == stream) return (*each)->name;
+  }
+  return "";
 }
 
 HostFunction named_function(const StreamKey& stream, std::string_view name, HostFunction&& function) {
@@ -212,12 +163,11 @@ void Stream::set_name(std::string_view name) {
 }
 
 std::string Stream::name() const {
-  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(*this) : "";
+  return (StreamCore::flags(*this) & StreamCore::flag_named) != 0 ? names::of(StreamCore::key(*this)) : "";
 }
 
 void StreamCore::forget_name(Stream& stream) noexcept {
-  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0)
-    names::close(stream, destroys_handle(stream));
+  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0) names::close(stream);
 }
 
 void Event::set_name(std::string_view name) {

@@ -13,19 +13,16 @@
 /// thread.
 namespace weir::detail::names {
 
-// Sets the name of an object. An empty `name` removes it.
+// Sets the name of an object. An empty `name` removes it. A stream's name belongs to its native stream, so the newest name
+// of several objects counts.
 void set(const Stream& stream, std::string_view name);
-/// Called when a `Stream` object is closed: removes the name that this object has set. If `ends` is true, the native stream
-/// is destroyed, but its work may still run. Its names are then kept for descriptions of this work, until `begin` is called
-/// for a new stream with the same handle.
-void close(const Stream& stream, bool ends) noexcept;
-void begin(const Stream& stream) noexcept;
+/// Called when a `Stream` object is closed: removes the name if this object has set it.
+void close(const Stream& stream) noexcept;
 void set(const Event& event, std::string_view name);
 void set(const Allocation& memory, std::string_view name);
 
 /// The name of an object, or empty.
-std::string of(const StreamKey& stream);  // the newest name that any object has set for this native stream
-std::string of(const Stream& stream);     // only the name that this object has set
+std::string of(const StreamKey& stream);
 std::string of(const Event& event);
 /// The name of the allocation that contains the address.
 std::string of_memory(const void* address);

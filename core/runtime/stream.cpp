@@ -41,7 +41,6 @@ StreamImpl::StreamImpl(Device& device, void* handle, StreamKind kind, std::share
   if (kind == StreamKind::borrowed || kind == StreamKind::adopted) flags |= StreamCore::flag_external;
   if (detail::is_watched()) flags |= StreamCore::flag_watched;
   flags_.store(flags, std::memory_order_relaxed);
-  detail::names::begin(*this);
 }
 
 void StreamImpl::renew(std::shared_ptr<const void> keep_alive) noexcept {
@@ -51,7 +50,6 @@ void StreamImpl::renew(std::shared_ptr<const void> keep_alive) noexcept {
   began_.store(0, std::memory_order_relaxed);
   joined_depth_.store(0, std::memory_order_relaxed);
   flags_.store(StreamCore::flag_external | (detail::is_watched() ? StreamCore::flag_watched : 0), std::memory_order_release);
-  detail::names::begin(*this);
 }
 
 StreamImpl::~StreamImpl() = default;

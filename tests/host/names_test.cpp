@@ -85,42 +85,6 @@ TEST_CASE("names: a stream's stands in descriptions and errors, and goes with th
   }
 }
 
-TEST_CASE("names: two objects of one stream have their own, and reports say the newest") {
-  const weir::StreamPtr stream = device().create_stream(), behind = device().create_stream();
-  stream->set_name("owner");
-  const auto flag = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
-  flag.host()[0] = 0;
-  stream->wait_value(flag.data(), 1U);
-  behind->wait(stream);
-  {
-    const weir::StreamPtr borrowed = device().wrap_stream(stream->native_handle(), weir::Ownership::borrow);
-    CHECK(borrowed->name().empty());
-    borrowed->set_name("borrower");
-    CHECK(borrowed->name() == "borrower");
-    CHECK(stream->name() == "owner");
-    CHECK(has(behind->pending().describe(), "stream 'borrower' 0x"));
-  }
-  CHECK(stream->name() == "owner");
-  CHECK(has(behind->pending().describe(), "stream 'owner' 0x"));
-  std::atomic_ref(flag.data()[0]).store(1);
-  behind->synchronize();
-}
-
-TEST_CASE("names: the work that a closed stream has left is told by the stream's") {
-  const weir::StreamPtr behind = device().create_stream();
-  const auto flag = device().allocate<std::uint32_t>(1, weir::MemoryKind::pinned);
-  flag.host()[0] = 0;
-  {
-    const weir::StreamPtr stream = device().create_stream();
-    stream->set_name("copies");
-    stream->wait_value(flag.data(), 1U);
-    behind->wait(stream);
-  }
-  CHECK(has(behind->pending().describe(), "stream 'copies' 0x"));
-  std::atomic_ref(flag.data()[0]).store(1);
-  behind->synchronize();
-}
-
 TEST_CASE("names: an event's goes with it, though events are used again") {
   const weir::StreamPtr stream = device().create_stream();
   const weir::Event* address = nullptr;
