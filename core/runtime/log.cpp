@@ -12,7 +12,6 @@
 #include <mutex>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/base/environment.hpp"
 #include "core/base/no_destructor.hpp"
@@ -26,83 +25,40 @@ namespace {
 
 constexpr std::array<std::string_view, 4> words = {"error", "warn", "info", "debug"};
 
-/// The levels of parts that have a level of their own, and the level of all other parts.
-struct Levels {
-  LogLevel others = LogLevel::warn;
-  std::vector<std::pair<std::string, LogLevel>> parts;
-
-  LogLevel of(std::string_view part) const noexcept {
-    for (const auto& [name, level] : parts) {
-      if (name == part) return level;
-    }
-    return others;
-  }
-  void set(std::string_view part, LogLevel level) {
-    if (part.empty()) {
-      others = level;
-      return;
-    }
-    for (auto& [name, old] : parts) {
-      if (name == part) {
-        old = level;
-        return;
-      }
-    }
-    parts.emplace_back(part, level);
-  }
-};
-
-/// Parses WEIR_LOG: "info", "cuda=debug", "warn,host=info,race=debug".
-Levels levels_of_environment() {
+LogLevel level_of_environment() {
   constexpr const char* variable = "WEIR_LOG";
-  constexpr const char* remedy = "give error, warn, info or debug, and PART=LEVEL for single parts";
   const std::optional<std::string> value = support::environment(variable);
-  Levels levels;
-  if (!value) return levels;
-  bool has_others = false;
-  for (const std::string_view item : detail::split_list(variable, *value, ',', remedy)) {
-    const std::size_t equals = item.find('=');
-    const bool is_part = equals != item.npos;
-    const auto word = std::find(words.begin(), words.end(), is_part ? item.substr(equals + 1) : item);
-    if (word == words.end() || equals == 0 || (!is_part && std::exchange(has_others, true))) {
-      detail::throw_invalid_environment(variable, *value, "'" + std::string(item) + "' is not a level; " + remedy);
-    }
-    levels.set(is_part ? item.substr(0, equals) : "", static_cast<LogLevel>(word - words.begin()));
-  }
-  return levels;
+  if (!value) return LogLevel::warn;
+  const auto word = std::find(words.begin(), words.end(), *value);
+  if (word == words.end()) detail::throw_invalid_environment(variable, *value, "give error, warn, info or debug");
+  return static_cast<LogLevel>(word - words.begin());
 }
 
 struct Log {
   std::mutex mutex;
-  Levels levels;
   LogSink sink;
 
   Log() noexcept {
+    LogLevel read = LogLevel::warn;
     try {
-      levels = levels_of_environment();
+      read = level_of_environment();
     } catch (...) {
-      // If WEIR_LOG is invalid, log with the default levels. Registry::instance throws the error.
+      // If WEIR_LOG is invalid, log with the default level. Registry::instance throws the error.
     }
-    publish();
-  }
-  /// Updates `highest`. Must be called after each change of the levels.
-  void publish() noexcept {
-    LogLevel level = levels.others;
-    for (const auto& part : levels.parts) level = std::max(level, part.second);
-    highest.store(static_cast<int>(level), std::memory_order_relaxed);
+    level = static_cast<int>(read);
   }
 
   static Log& instance() noexcept {
     static detail::NoDestructor<Log> log;
     return *log;
   }
-  /// The highest level of all parts, so that most calls need no lock; negative until WEIR_LOG has been read.
-  static inline std::atomic<int> highest{-1};
+  /// The highest level that is logged; negative until WEIR_LOG has been read.
+  static inline std::atomic<int> level{-1};
 };
 
 bool may_be_logged(LogLevel level) noexcept {
-  if (Log::highest.load(std::memory_order_relaxed) < 0) (void)Log::instance();
-  return static_cast<int>(level) <= Log::highest.load(std::memory_order_relaxed);
+  if (Log::level.load(std::memory_order_relaxed) < 0) (void)Log::instance();
+  return static_cast<int>(level) <= Log::level.load(std::memory_order_relaxed);
 }
 
 /// The part of Weir that contains the code at `address`: "core", "cuda", "race"; "weir" if all parts are one library.
@@ -139,7 +95,7 @@ void write_line(LogLevel level, const std::string& message) {
 
 std::string_view to_string(LogLevel level) noexcept { return words[static_cast<std::size_t>(level)]; }
 
-void detail::check_log_variable() { (void)levels_of_environment(); }
+void detail::check_log_variable() { (void)level_of_environment(); }
 
 void support::log(LogLevel level, std::string_view line, std::string_view rest) noexcept {
   if (!may_be_logged(level)) return;
@@ -155,9 +111,7 @@ void support::log(LogLevel level, std::string_view line, std::string_view rest) 
     } else {
       Log& log = Log::instance();
       const std::lock_guard lock(log.mutex);
-      if (level > log.levels.of(part)) {
-        // Not logged: this level is enabled for another part, but not for the calling part.
-      } else if (log.sink) {
+      if (log.sink) {
         detail::thread_state.in_log_sink = true;
         try {
           log.sink({level, part, message});
@@ -184,13 +138,9 @@ void set_log_sink(LogSink sink) {
   std::swap(log.sink, sink);
 }
 
-void set_log_level(LogLevel level, std::string_view part) {
-  if (detail::thread_state.in_log_sink)
-    throw Error(Errc::invalid_argument, "set_log_level", "", "a sink must not call Weir");
-  Log& log = Log::instance();
-  const std::lock_guard lock(log.mutex);
-  log.levels.set(part, level);
-  log.publish();
+void set_log_level(LogLevel level) noexcept {
+  (void)Log::instance();  // so that WEIR_LOG is not read later
+  Log::level.store(static_cast<int>(level), std::memory_order_relaxed);
 }
 
 }  // namespace weir

@@ -28,8 +28,7 @@ using LogSink = UniqueFunction<void(const LogRecord&)>;
 /// error. `sink` is called on any thread, but never concurrently. It must not call Weir. If it throws, the line is written
 /// to standard error. When this function returns, the previous sink has been destroyed, and threads no longer run it.
 WEIR_API void set_log_sink(LogSink sink);
-/// Sets the most detailed level that is logged from now on, like WEIR_LOG. `part`: the part of Weir that the level is for;
-/// if empty, the level is for all parts without a level of their own.
-WEIR_API void set_log_level(LogLevel level, std::string_view part = {});
+/// Sets the most detailed level that is logged from now on, like WEIR_LOG.
+WEIR_API void set_log_level(LogLevel level) noexcept;
 
 }  // namespace weir
