@@ -12,8 +12,7 @@ namespace weir {
 /// Makes `stream` the calling thread's current stream on the stream's device until this object is destroyed. Keeps the
 /// stream alive. If a thread has several scopes, the newest one counts. Scopes may be destroyed in any order, and may be
 /// static or thread-local objects. A scope must be destroyed on the thread that created it. If another thread destroys it,
-/// an error is logged, the stream is no longer current, and the stream is released when the first thread creates its next
-/// scope or ends.
+/// an error is logged, and the stream is never released and remains current.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null and `stream_closed` for a closed stream, without changing the current stream.
@@ -26,9 +25,7 @@ class WEIR_API StreamScope {
 
  private:
   struct Entry;
-  struct ThreadEnd;
   static constinit thread_local Entry* innermost;
-  static void forget_ended() noexcept;
   friend WEIR_API StreamPtr current_stream(Device& device);
   Entry* entry_;
 };
