@@ -15,6 +15,7 @@
 #include "collectives/flight_record.hpp"
 #include "collectives/operation.hpp"
 #include "collectives/peers.hpp"
+#include "core/base/enum_name.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/runtime/stream_call.hpp"
 #include "core/runtime/tools.hpp"
@@ -32,10 +33,8 @@ using Kind = CollectiveCall::Kind;
 // --- Names ------------------------------------------------------------------------------------------------------------
 
 std::string_view to_string(ElementType type) noexcept {
-  constexpr std::string_view names[] = {"int8",   "uint8",   "int32",    "uint32",  "int64",
-                                        "uint64", "float16", "bfloat16", "float32", "float64"};
-  const auto i = static_cast<std::size_t>(type);
-  return i < std::size(names) ? names[i] : "unknown";
+  return detail::enum_name(
+      type, {"int8", "uint8", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64"});
 }
 
 std::size_t size_of(ElementType type) noexcept {
@@ -45,22 +44,16 @@ std::size_t size_of(ElementType type) noexcept {
 }
 
 std::string_view to_string(Reduction reduction) noexcept {
-  constexpr std::string_view names[] = {"sum", "prod", "min", "max", "avg"};
-  const auto i = static_cast<std::size_t>(reduction);
-  return i < std::size(names) ? names[i] : "unknown";
+  return detail::enum_name(reduction, {"sum", "prod", "min", "max", "avg"});
 }
 
 std::string_view to_string(CommunicatorFeature feature) noexcept {
-  constexpr std::string_view names[] = {"capture", "avg", "bfloat16", "timeout", "split", "one_sided"};
-  const auto i = static_cast<std::size_t>(feature);
-  return i < std::size(names) ? names[i] : "unknown";
+  return detail::enum_name(feature, {"capture", "avg", "bfloat16", "timeout", "split", "one_sided"});
 }
 
 std::string_view to_string(Kind kind) noexcept {
-  constexpr std::string_view names[] = {"all_reduce", "broadcast", "reduce",  "all_gather", "reduce_scatter",
-                                        "all_to_all", "send",      "receive", "barrier"};
-  const auto i = static_cast<std::size_t>(kind);
-  return i < std::size(names) ? names[i] : "unknown";
+  return detail::enum_name(kind, {"all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all", "send",
+                                  "receive", "barrier"});
 }
 
 namespace {

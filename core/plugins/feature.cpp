@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/enum_name.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/near_match.hpp"
 #include "core/plugins/feature_override.hpp"
@@ -88,14 +89,7 @@ std::optional<Feature> parse_feature(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::string_view to_string(Support support) noexcept {
-  switch (support) {
-    case Support::absent: return "absent";
-    case Support::emulated: return "emulated";
-    case Support::native: return "native";
-  }
-  return "unknown";
-}
+std::string_view to_string(Support support) noexcept { return detail::enum_name(support, {"absent", "emulated", "native"}); }
 
 FeatureTable::FeatureTable() {
   for (FeatureState& state : states_) state.reason = not_in_backend;

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/enum_name.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/runtime/submit.hpp"
 #include "weir/device.hpp"
@@ -15,14 +16,7 @@
 // Memory: allocation and release, stream-ordered memory, pools, and pinned host memory.
 namespace weir {
 
-std::string_view to_string(MemoryKind kind) noexcept {
-  switch (kind) {
-    case MemoryKind::device: return "device";
-    case MemoryKind::pinned: return "pinned";
-    case MemoryKind::managed: return "managed";
-  }
-  return "unknown";
-}
+std::string_view to_string(MemoryKind kind) noexcept { return detail::enum_name(kind, {"device", "pinned", "managed"}); }
 
 /// Unused `Allocation` objects, which are reused so that stream-ordered allocation does not allocate on the heap. Each
 /// thread also keeps one unused object for itself, so that alternately allocating and freeing needs no lock. Never

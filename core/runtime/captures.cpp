@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/enum_name.hpp"
 #include "core/base/no_destructor.hpp"
 #include "core/runtime/stream_core.hpp"
 #include "core/runtime/thread_state.hpp"
@@ -18,21 +19,11 @@
 namespace weir {
 
 std::string_view to_string(CaptureMode mode) noexcept {
-  switch (mode) {
-    case CaptureMode::global: return "global";
-    case CaptureMode::thread_local_: return "thread_local";
-    case CaptureMode::relaxed: return "relaxed";
-  }
-  return "unknown";
+  return detail::enum_name(mode, {"global", "thread_local", "relaxed"});
 }
 
 std::string_view to_string(CaptureStatus status) noexcept {
-  switch (status) {
-    case CaptureStatus::none: return "none";
-    case CaptureStatus::active: return "active";
-    case CaptureStatus::invalidated: return "invalidated";
-  }
-  return "unknown";
+  return detail::enum_name(status, {"none", "active", "invalidated"});
 }
 
 namespace detail {

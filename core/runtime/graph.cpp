@@ -7,12 +7,13 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/enum_name.hpp"
 #include "core/runtime/captured_work.hpp"
 #include "core/runtime/launch_check.hpp"
 #include "core/runtime/submit.hpp"
-#include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
+#include "weir/plugin/support.hpp"
 #include "weir/stream.hpp"
 
 // The functions of `Graph`, `GraphExec` and `Topology`.
@@ -22,22 +23,8 @@ using detail::is_possible_launch;
 using detail::throw_impossible_launch;
 
 std::string_view to_string(NodeKind kind) noexcept {
-  switch (kind) {
-    case NodeKind::kernel: return "kernel";
-    case NodeKind::copy: return "copy";
-    case NodeKind::fill: return "fill";
-    case NodeKind::host_function: return "host_function";
-    case NodeKind::child_graph: return "child_graph";
-    case NodeKind::empty: return "empty";
-    case NodeKind::event_record: return "event_record";
-    case NodeKind::event_wait: return "event_wait";
-    case NodeKind::memory_operations: return "memory_operations";
-    case NodeKind::allocate: return "allocate";
-    case NodeKind::free: return "free";
-    case NodeKind::conditional: return "conditional";
-    case NodeKind::other: return "other";
-  }
-  return "unknown";
+  return detail::enum_name(kind, {"kernel", "copy", "fill", "host_function", "child_graph", "empty", "event_record",
+                                  "event_wait", "memory_operations", "allocate", "free", "conditional", "other"});
 }
 
 // --- The end ----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/enum_name.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/error_text.hpp"
 #include "core/base/process.hpp"
@@ -454,17 +455,8 @@ std::vector<std::byte> Registry::compile_image(std::string_view backend, std::st
 }
 
 std::string_view to_string(BackendState state) noexcept {
-  switch (state) {
-    case BackendState::usable: return "usable";
-    case BackendState::plugin_not_found: return "plugin_not_found";
-    case BackendState::plugin_incompatible: return "plugin_incompatible";
-    case BackendState::driver_not_found: return "driver_not_found";
-    case BackendState::driver_too_old: return "driver_too_old";
-    case BackendState::no_device: return "no_device";
-    case BackendState::driver_failed: return "driver_failed";
-    case BackendState::bad_variable: return "bad_variable";
-  }
-  return "unknown";
+  return detail::enum_name(state, {"usable", "plugin_not_found", "plugin_incompatible", "driver_not_found", "driver_too_old",
+                                   "no_device", "driver_failed", "bad_variable"});
 }
 
 }  // namespace weir

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/enum_name.hpp"
 #include "core/runtime/call.hpp"
 #include "core/runtime/stream_core.hpp"
-#include "core/saved/graph_content.hpp"
 #include "core/saved/captured_operations.hpp"
+#include "core/saved/graph_content.hpp"
 
 // Graphs that were loaded from files: binding memory and functions, and capturing the operations as a new graph.
 namespace weir::detail {
@@ -84,14 +85,7 @@ class GraphReplay {
 
 namespace weir {
 
-std::string_view to_string(MemoryRole role) noexcept {
-  switch (role) {
-    case MemoryRole::bound: return "bound";
-    case MemoryRole::scratch: return "scratch";
-    case MemoryRole::contents: return "contents";
-  }
-  return "unknown";
-}
+std::string_view to_string(MemoryRole role) noexcept { return detail::enum_name(role, {"bound", "scratch", "contents"}); }
 
 PortableGraph::PortableGraph(std::unique_ptr<detail::GraphContent> content) noexcept : content_(std::move(content)) {}
 PortableGraph::~PortableGraph() = default;
