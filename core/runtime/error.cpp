@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "core/base/error_text.hpp"
 #include "core/base/no_destructor.hpp"
 
@@ -26,36 +24,10 @@ CodeText text_of(Errc code) noexcept {
   return {"unknown", "a code that this version of Weir does not know"};
 }
 
-// The equivalent std::errc, if there is one, so that code which does not use Weir can compare with it.
-std::optional<std::errc> standard_of(Errc code) noexcept {
-  switch (code) {
-    case Errc::invalid_argument:
-    case Errc::length_mismatch:
-    case Errc::invalid_environment:
-    case Errc::backend_unknown: return std::errc::invalid_argument;
-    case Errc::called_from_host_function:
-    case Errc::forked_process: return std::errc::operation_not_permitted;
-    case Errc::compiler_not_found:
-    case Errc::plugin_not_found:
-    case Errc::driver_not_found: return std::errc::no_such_file_or_directory;
-    case Errc::unsupported: return std::errc::not_supported;
-    case Errc::out_of_memory: return std::errc::not_enough_memory;
-    case Errc::pool_exhausted: return std::errc::resource_unavailable_try_again;
-    case Errc::invalid_image: return std::errc::executable_format_error;
-    case Errc::no_device: return std::errc::no_such_device;
-    case Errc::device_fault: return std::errc::io_error;
-    default: return std::nullopt;
-  }
-}
-
 class Category final : public std::error_category {
  public:
   const char* name() const noexcept override { return "weir"; }
   std::string message(int value) const override { return std::string(text_of(static_cast<Errc>(value)).sentence); }
-  std::error_condition default_error_condition(int value) const noexcept override {
-    if (const auto standard = standard_of(static_cast<Errc>(value))) return std::make_error_condition(*standard);
-    return {value, *this};
-  }
 };
 
 std::string compose(std::string_view operation, std::string_view object, std::string_view cause, Errc code,
