@@ -217,27 +217,8 @@ struct Registry::Implementation {
                      // plugin or a driver runs
   std::map<std::string, Entry, std::less<>> entries;
   std::condition_variable opened;  // signalled when a thread has finished opening a backend
-  // A thread that waits until another thread has opened a backend. Stored to detect deadlocks: a factory may open other
-  // backends, so that two threads could wait for each other.
-  struct Waiting {
-    std::uint64_t thread;
-    const Entry* entry;
-  };
-  std::vector<Waiting> waiting;
   std::atomic<Backend*> default_backend{nullptr};
   std::atomic<Device*> default_device{nullptr};
-
-  // Whether waiting for `entry` would deadlock: its opener is thread `me`, or waits for thread `me`, directly or through
-  // other threads.
-  bool waits_for_me(const Entry& entry, std::uint64_t me) const {
-    for (const Entry* e = &entry; e != nullptr;) {
-      if (e->opener == me) return true;
-      const auto next =
-          std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return w.thread == e->opener; });
-      e = next != waiting.end() ? next->entry : nullptr;
-    }
-    return false;
-  }
 
   // Returns the entry of a backend. If it is not settled, the calling thread is now its opener and must settle it. Blocks
   // while another thread is the opener.
@@ -247,16 +228,11 @@ struct Registry::Implementation {
     const auto found = entries.find(name);
     Entry& e = found != entries.end() ? found->second : entries.try_emplace(std::string(name), name).first->second;
     while (e.opener != 0) {
-      if (waits_for_me(e, me)) {
-        const char* const cause =
-            e.opener == me ? "its own factory opens it again while it is being opened; report this to the plugin's author"
-                           : "its factory waits for a backend whose factory waits for this one; open the two backends one "
-                             "after the other, on one thread";
-        throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name), cause);
+      if (e.opener == me) {
+        throw Error(Errc::driver_failed, "Registry::open", fmt::format("backend {}", name),
+                    "its own factory opens it again while it is being opened; report this to the plugin's author");
       }
-      waiting.push_back({me, &e});
       opened.wait(lock);
-      std::erase_if(waiting, [&](const Waiting& w) { return w.thread == me; });
     }
     if (!e.settled.load(std::memory_order_relaxed)) e.opener = me;
     return e;

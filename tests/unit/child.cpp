@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <deque>
 #include <functional>
-#include <latch>
 #include <map>
 #include <string>
 #include <thread>
@@ -141,19 +140,6 @@ void slow_and_quick(Arguments&) {
   slow.join();
 }
 
-// Two backends whose factories open each other's, each from a thread of its own.
-void open_each_other(Arguments&) {
-  std::latch both(2);
-  ::setenv("WEIR_TEST_FACTORY", "opens_each_other", 1);
-  ::setenv("WEIR_TEST_LATCH", std::to_string(reinterpret_cast<std::uintptr_t>(&both)).c_str(), 1);
-  weir::Registry& registry = weir::Registry::instance();
-  std::thread other([&] { attempt([&] { (void)registry.open("rival"); }); });
-  attempt([&] { (void)registry.open("misfit"); });
-  other.join();
-  print(registry.probe("misfit"));
-  print(registry.probe("rival"));
-}
-
 // In a forked process: what follows, as far as the end of the arguments. Prints what came of it as its own.
 void fork_and(Arguments& arguments, const std::function<void(Arguments&)>& go_on) {
   std::fflush(stdout);
@@ -239,7 +225,6 @@ const std::map<std::string, std::function<void(Arguments&)>> commands = {
     {"log_from_threads", log_from_threads},
     {"race", race},
     {"slow_and_quick", slow_and_quick},
-    {"open_each_other", open_each_other},
     {"reclaim_beside_later_driver", reclaim_beside_later_driver},
     {"remain", remain},
     {"use_inherited", use_inherited},

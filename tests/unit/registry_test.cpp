@@ -158,16 +158,6 @@ TEST_CASE("registry: threads that want one backend at once get one and the same"
   CHECK(broken.count("factory called") == 1);
 }
 
-TEST_CASE("registry: factories of two threads that open each other's backends end in an error") {
-  const Outcome outcome = run_child({"open_each_other"});
-  CHECK(outcome.status == 0);
-  CHECK(outcome.count("error: driver_failed") == 2);
-  CHECK(outcome.count("factory called") == 2);
-  CHECK(outcome.says("misfit: driver_failed"));
-  CHECK(outcome.says("rival: driver_failed"));
-  CHECK(outcome.says("its factory waits for a backend whose factory waits for this one"));
-}
-
 TEST_CASE("registry: a driver that is slow to start holds up no other backend") {
   const Outcome outcome = run_child({"slow_and_quick"});
   CHECK(outcome.says("meanwhile: immediate"));

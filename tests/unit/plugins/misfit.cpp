@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <latch>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -70,12 +69,6 @@ weir::Backend* create(weir::PluginContext& context) {
   if (how == "opens_another") {
     std::printf("within: %s\n", weir::Registry::instance().open("immediate").name().c_str());
     return new Hollow("misfit");
-  }
-  if (how == "opens_each_other") {  // once both factories run
-    constexpr std::string_view mine = WEIR_TEST_NAME;
-    reinterpret_cast<std::latch*>(std::strtoull(std::getenv("WEIR_TEST_LATCH"), nullptr, 0))->arrive_and_wait();
-    weir::Registry::instance().open(mine == "misfit" ? "rival" : "misfit");
-    return new Hollow(WEIR_TEST_NAME);
   }
   if (how == "waits") {  // until the test writes to the pipe whose descriptor it names
     char byte = 0;
