@@ -50,6 +50,18 @@ struct Accessed {
   operator MemoryAccess() const noexcept { return {data, size * sizeof(T), Kind}; }
 };
 
+namespace detail {
+
+template <AccessKind Kind, class R>
+auto accessed(R&& range) noexcept {
+  const Span elements = lasting_span(std::forward<R>(range));
+  using T = typename std::remove_const_t<decltype(elements)>::element_type;
+  static_assert(Kind == AccessKind::read || !std::is_const_v<T>, "what is written must not be const");
+  return Accessed<T, Kind>{elements.data(), elements.size()};
+}
+
+}  // namespace detail
+
 /// Functions that declare how a kernel uses the memory of its arguments. Declarations are for tools; they do not change how
 /// the kernel runs.
 namespace accesses {
@@ -60,27 +72,19 @@ namespace accesses {
 /// and writes the memory, or only reads it if the elements are `const`.
 template <ElementRange R>
 auto reads(R&& range) noexcept {
-  const Span elements = detail::lasting_span(std::forward<R>(range));
-  using T = typename std::remove_const_t<decltype(elements)>::element_type;
-  return Accessed<T, AccessKind::read>{elements.data(), elements.size()};
+  return detail::accessed<AccessKind::read>(std::forward<R>(range));
 }
 /// An argument of `Stream::launch` whose memory the kernel writes without reading it first.
 template <ElementRange R>
 auto writes(R&& range) noexcept {
-  const Span elements = detail::lasting_span(std::forward<R>(range));
-  using T = typename std::remove_const_t<decltype(elements)>::element_type;
-  static_assert(!std::is_const_v<T>, "what is written must not be const");
-  return Accessed<T, AccessKind::write>{elements.data(), elements.size()};
+  return detail::accessed<AccessKind::write>(std::forward<R>(range));
 }
 /// An argument that the kernel accesses only by atomic read-modify-writes, such as a counter or a histogram. Tools accept
 /// that kernels with this declaration for the same memory run concurrently. So their updates must commute: additions commute
 /// with additions, but not with maxima.
 template <ElementRange R>
 auto atomic(R&& range) noexcept {
-  const Span elements = detail::lasting_span(std::forward<R>(range));
-  using T = typename std::remove_const_t<decltype(elements)>::element_type;
-  static_assert(!std::is_const_v<T>, "what is written must not be const");
-  return Accessed<T, AccessKind::atomic>{elements.data(), elements.size()};
+  return detail::accessed<AccessKind::atomic>(std::forward<R>(range));
 }
 
 }  // namespace accesses
