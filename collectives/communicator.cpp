@@ -48,7 +48,7 @@ std::string_view to_string(Reduction reduction) noexcept {
 }
 
 std::string_view to_string(CommunicatorFeature feature) noexcept {
-  return detail::enum_name(feature, {"capture", "avg", "bfloat16", "timeout", "split", "one_sided"});
+  return detail::enum_name(feature, {"capture", "avg", "bfloat16", "timeout", "split"});
 }
 
 std::string_view to_string(Kind kind) noexcept {
@@ -195,11 +195,6 @@ void CommunicatorImpl::set_feature(CommunicatorFeature feature, Support support,
 
 const FeatureState& Communicator::feature(CommunicatorFeature feature) const noexcept {
   static const FeatureState none{Support::absent, "this value is not a feature; use the enumerators"};
-  static const FeatureState one_sided{Support::absent,
-                                      "Weir does not support it: NCCL's (from 2.29 on) and MPI's need memory that all ranks "
-                                      "have registered together as a window, and the libraries for other devices lack it; "
-                                      "call send on one rank and receive on the other, in a group if both sides send"};
-  if (feature == CommunicatorFeature::one_sided) return one_sided;
   const auto i = static_cast<std::size_t>(feature);
   return i < features_.size() ? features_[i] : none;
 }

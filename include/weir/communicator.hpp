@@ -63,7 +63,6 @@ enum class CommunicatorFeature : std::uint8_t {
   bfloat16,   ///< reductions of `ElementType::bfloat16`
   timeout,    ///< `CommunicatorOptions::timeout`
   split,      ///< `Communicator::split`
-  one_sided,  ///< accessing a peer's memory without a call by the peer (put, get): absent from every communicator
 };
 WEIR_API std::string_view to_string(CommunicatorFeature) noexcept;
 
@@ -458,7 +457,7 @@ class WEIR_API Communicator : public RefCounted {
   int rank_;
   int size_;
   std::string library_;
-  std::array<FeatureState, 5> features_;  // for all features but one_sided, which no communicator has
+  std::array<FeatureState, 5> features_;
 };
 
 }  // namespace weir

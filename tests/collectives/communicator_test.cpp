@@ -114,9 +114,6 @@ TEST_CASE("a communicator tells its rank, size, device, library and features") {
                        CommunicatorFeature::timeout}) {
     CHECK(four.all[0]->supports(f));
   }
-  CHECK_FALSE(four.all[0]->supports(CommunicatorFeature::one_sided));
-  CHECK(four.all[0]->feature(CommunicatorFeature::one_sided).reason.find("call send on one rank") != std::string::npos);
-  CHECK(to_string(CommunicatorFeature::one_sided) == "one_sided");
   CHECK_FALSE(four.all[0]->supports(static_cast<CommunicatorFeature>(99)));
 }
 
