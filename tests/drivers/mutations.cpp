@@ -15,7 +15,8 @@ int main() {
   for (const auto& quirk : weir::hip::feature_quirks())
     names.insert(std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since) +
                  std::string(quirk.gpus));
-  for (const auto& quirk : weir::hip::function_quirks()) names.emplace(to_string(quirk.workaround));
+  for (std::size_t i = 0; i < weir::hip::workaround_count; ++i)
+    names.emplace(to_string(static_cast<weir::hip::Workaround>(i)));
   for (const std::string& name : names) std::printf("%s\n", name.c_str());
   return 0;
 }
