@@ -15,7 +15,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using Json = nlohmann::json;
 
-constexpr unsigned machine_amdgpu = 224;    // EM_AMDGPU
+constexpr unsigned machine_amdgpu = 224;     // EM_AMDGPU
 constexpr std::uint32_t note_metadata = 32;  // NT_AMDGPU_METADATA
 
 /// Returns the bytes from `offset` on, or nothing if they are not all within the image.
@@ -35,97 +35,25 @@ std::optional<T> read(Bytes bytes, std::uint64_t offset) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-/// Reads the kernels' names and parameter sizes from a MessagePack document of the following form. Everything else in the
-/// document is skipped:
+/// Reads the kernels' names and parameter sizes from a MessagePack document of the following form:
 ///
 ///   {"amdhsa.kernels": [{".name": text, ".args": [{".size": number, ".value_kind": text}, …]}, …]}
-class MetadataReader final : public Json::json_sax_t {
- public:
-  std::vector<gpu::ImageKernel> kernels;
-
-  bool start_object(std::size_t) override {
-    if (is_in({"amdhsa.kernels"})) kernels.emplace_back();
-    if (is_in({"amdhsa.kernels", ".args"})) {
-      size_ = 0;
-      is_hidden_ = false;
-    }
-    return push(Level::Kind::object);
-  }
-  bool end_object() override {
-    levels_.pop_back();
-    // The list also contains hidden arguments, which the compiler adds after the kernel's own parameters. They are skipped.
-    if (is_in({"amdhsa.kernels", ".args"}) && !is_hidden_) kernels.back().parameter_sizes.push_back(size_);
-    return true;
-  }
-  bool start_array(std::size_t) override { return push(Level::Kind::array); }
-  bool end_array() override {
-    levels_.pop_back();
-    return true;
-  }
-  bool key(std::string& name) override {
-    levels_.back().key = name;
-    return true;
-  }
-  bool string(std::string& value) override {
-    if (is_at({"amdhsa.kernels", ".name"})) kernels.back().name = value;
-    if (is_at({"amdhsa.kernels", ".args", ".value_kind"})) is_hidden_ = value.starts_with("hidden_");
-    return true;
-  }
-  bool number_unsigned(std::uint64_t value) override {
-    if (is_at({"amdhsa.kernels", ".args", ".size"})) size_ = value;
-    return true;
-  }
-  bool number_integer(std::int64_t value) override { return number_unsigned(static_cast<std::uint64_t>(value)); }
-  bool number_float(double, const std::string&) override { return true; }
-  bool boolean(bool) override { return true; }
-  bool null() override { return true; }
-  bool binary(Json::binary_t&) override { return true; }
-  bool parse_error(std::size_t, const std::string&, const Json::exception&) override { return false; }
-
- private:
-  struct Level {
-    enum class Kind : unsigned char { object, array } kind;
-    std::string key;
-  };
-  static constexpr std::size_t deepest = 16;  // maximum nesting, because the reader is recursive
-
-  bool push(Level::Kind kind) {
-    levels_.push_back({kind, {}});
-    return levels_.size() <= deepest;
-  }
-  /// Whether the current value is at the path of these keys. Each key but the last must have an array as its value.
-  bool is_at(std::initializer_list<std::string_view> keys) const {
-    if (levels_.size() != keys.size() * 2 - 1) return false;
-    std::size_t i = 0;
-    for (const std::string_view key : keys) {
-      if (levels_[i].kind != Level::Kind::object || levels_[i].key != key) return false;
-      if (i + 1 < levels_.size() && levels_[i + 1].kind != Level::Kind::array) return false;
-      i += 2;
-    }
-    return true;
-  }
-  /// Whether the current value is within an array at the path of these keys.
-  bool is_in(std::initializer_list<std::string_view> keys) const {
-    if (levels_.size() != keys.size() * 2 || levels_.back().kind != Level::Kind::array) return false;
-    std::size_t i = 0;
-    for (const std::string_view key : keys) {
-      if (levels_[i].kind != Level::Kind::object || levels_[i].key != key || levels_[i + 1].kind != Level::Kind::array)
-        return false;
-      i += 2;
-    }
-    return true;
-  }
-
-  std::vector<Level> levels_;
-  std::size_t size_ = 0;
-  bool is_hidden_ = false;
-};
-
-std::vector<gpu::ImageKernel> read_metadata(Bytes document) {
-  MetadataReader reader;
+std::vector<gpu::ImageKernel> read_metadata(Bytes document) try {
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(document.data());
-  if (!Json::sax_parse(begin, begin + document.size(), &reader, Json::input_format_t::msgpack)) return {};
-  return std::move(reader.kernels);
+  const Json metadata = Json::from_msgpack(begin, begin + document.size());
+  std::vector<gpu::ImageKernel> kernels;
+  for (const Json& kernel : metadata.at("amdhsa.kernels")) {
+    gpu::ImageKernel& read = kernels.emplace_back();
+    read.name = kernel.at(".name").get<std::string>();
+    for (const Json& argument : kernel.value(".args", Json::array())) {
+      // The list also contains hidden arguments, which the compiler adds after the kernel's own parameters.
+      if (argument.value(".value_kind", "").starts_with("hidden_")) continue;
+      read.parameter_sizes.push_back(argument.value(".size", std::size_t{0}));
+    }
+  }
+  return kernels;
+} catch (const Json::exception&) {
+  return {};
 }
 
 std::vector<gpu::ImageKernel> read_notes(Bytes notes) {
