@@ -184,15 +184,9 @@ TEST_CASE("options that cannot be honoured are refused by name") {
     }
     return "";
   };
-  for (const char* option : {"--gpu-architecture=sm_90", "-arch=sm_90", "--offload-arch=gfx90a", "-use_fast_math",
-                             "--fmad=false", "-lineinfo", "-G"}) {
-    CHECK(has(refusal({option}), std::string("'") + option + "' belongs to NVRTC or HIPRTC"));
-  }
-  for (const char* option : {"-o", "-oout", "-c", "-E", "-xc", "-MD", "@file", "file.cpp", "", "-shared"}) {
+  for (const char* option : {"-o", "-oout", "-c", "-E", "-xc", "-MD", "@file", "", "-shared"}) {
     CHECK(has(refusal({option}), std::string("'") + option + "' cannot be an extra option"));
   }
-  CHECK(has(refusal({"-O2", "-include"}), "'-include' needs a value"));
-  CHECK(has(refusal({"-D", "@/etc/passwd"}), "the option '-D' cannot have the value '@/etc/passwd'"));
   CHECK(refusal({"-O2", "-include", "/x.h", "-Garbage", "-DX=1", "-march=x86-64", "--param", "x=1"}).empty());
 }
 

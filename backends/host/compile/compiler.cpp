@@ -108,71 +108,21 @@ std::vector<int> majors_with_pass(const std::filesystem::path& folder) {
 
 // --- Options
 
-bool is_option(const std::string& option, std::string_view name) {
-  return option.starts_with(name) &&
-         (option.size() == name.size() || option[name.size()] == '=' || option[name.size()] == ' ');
-}
-
-// Options that only NVRTC or HIPRTC have.
-constexpr std::string_view gpu_options =
-    "--gpu-architecture -arch --offload-arch --gpu-code -code --device-c -dc --device-w -dw --relocatable-device-code "
-    "-rdc --extensible-whole-program -ewp --device-debug -G --generate-line-info -lineinfo --dopt -dopt "
-    "--ptxas-options -Xptxas --maxrregcount -maxrregcount --ftz -ftz --prec-sqrt -prec-sqrt --prec-div -prec-div "
-    "--fmad -fmad --use_fast_math -use_fast_math --extra-device-vectorization -extra-device-vectorization "
-    "--modify-stack-limit -modify-stack-limit --dlink-time-opt -dlto --gen-opt-lto --define-macro --undefine-macro "
-    "--include-path --pre-include --no-source-include --builtin-move-forward --builtin-initializer-list "
-    "--disable-warnings --restrict --device-as-default-execution-space -default-device --device-int128 "
-    "--device-float128 --optimization-info --display-error-number --no-display-error-number --diag-error -diag-error "
-    "--diag-suppress -diag-suppress --diag-warn -diag-warn --brief-diagnostics --split-compile --minimal "
-    "--device-stack-protector --rocm-path --hip-path --hip-version --cuda-device-only --cuda-gpu-arch -fgpu-rdc "
-    "-mcumode -mwavefrontsize64 -munsafe-fp-atomics";
-
-bool is_gpu_option(const std::string& option) {
-  for (std::string_view rest = gpu_options; !rest.empty();) {
-    const std::string_view name = rest.substr(0, rest.find(' '));
-    if (is_option(option, name)) return true;
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-  }
-  return false;
-}
-
 // Options that users may not pass: those that change what the compiler does, and those that Weir sets itself.
 constexpr std::string_view reserved_options[] = {
     "-c",          "-E",           "-S",        "-P",    "-C", "-CC", "-###", "-shared", "-static", "-pie", "-fsyntax-only",
     "-save-temps", "--save-temps", "--version", "--help"};
 constexpr std::string_view reserved_prefixes[] = {"-o", "-x", "-M", "-d", "@"};
 
-// Options whose value is the next argument.
-constexpr std::string_view options_with_value[] = {
-    "-include", "-imacros",  "-isystem", "-iquote", "-idirafter",     "-I",          "-D",     "-U",
-    "-L",       "-l",        "-Xlinker", "-Xclang", "-Xpreprocessor", "-Xassembler", "-mllvm", "--param",
-    "-target",  "-isysroot", "--sysroot"};
-
-template <class Names>
-bool is_one_of(const std::string& option, const Names& names) {
-  return std::find(std::begin(names), std::end(names), option) != std::end(names);
-}
-
 void check_extra(const std::vector<std::string>& extra) {
-  for (std::size_t i = 0; i < extra.size(); ++i) {
-    const std::string& option = extra[i];
-    if (is_gpu_option(option)) {
-      throw std::invalid_argument(fmt::format(
-          "the option '{}' belongs to NVRTC or HIPRTC; pass it only if device.backend().name() is \"cuda\" or \"hip\"",
-          option));
-    }
-    const bool reserved =
-        is_one_of(option, reserved_options) || std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
-                                                           [&](auto prefix) { return option.starts_with(prefix); });
-    if (reserved || option.empty() || option[0] != '-' || option.find('\0') != std::string::npos) {
+  for (const std::string& option : extra) {
+    const bool is_reserved =
+        std::find(std::begin(reserved_options), std::end(reserved_options), option) != std::end(reserved_options) ||
+        std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
+                    [&](auto prefix) { return option.starts_with(prefix); });
+    if (is_reserved || option.empty() || option.find('\0') != std::string::npos) {
       throw std::invalid_argument(
           fmt::format("'{}' cannot be an extra option: Device::compile itself sets the input and the output", option));
-    }
-    if (!is_one_of(option, options_with_value)) continue;
-    if (++i == extra.size()) throw std::invalid_argument(fmt::format("the option '{}' needs a value", option));
-    if (extra[i].starts_with('@')) {  // '@' names a file of options, which may come at any position
-      throw std::invalid_argument(
-          fmt::format("the option '{}' cannot have the value '{}', because it begins with '@'", option, extra[i]));
     }
   }
 }
