@@ -42,8 +42,7 @@ class ElfImage {
     std::size_t size;
   };
 
-  /// Checks that the bytes are a complete shared object for this processor. Throws BadImage. `bytes` must outlive this
-  /// object.
+  /// Checks that the bytes are a shared object for this processor. Throws BadImage. `bytes` must outlive this object.
   explicit ElfImage(std::span<const std::byte> bytes);
 
   /// The bytes of memory that the image occupies when it is loaded.
