@@ -60,20 +60,6 @@ TEST_CASE("the folder is the child's own") {
   CHECK(shell("pwd", folder.path()).output == folder.path() + "\n");
 }
 
-TEST_CASE("temporary folders of processes that are gone are removed, and no others") {
-  const detail::TemporaryFolder parent;
-  const test::Variable place("TMPDIR", parent.path().c_str());
-  const detail::TemporaryFolder in_use;
-  const std::string abandoned = parent.path() + "/weir-tmp-abcdef", young = parent.path() + "/weir-tmp-ghijkl",
-                    foreign = parent.path() + "/weir-backup";
-  for (const std::string& folder : {abandoned, young, foreign}) fs::create_directories(folder + "/x");
-  for (const std::string& folder : {abandoned, in_use.path(), foreign})
-    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
-  const detail::TemporaryFolder another;
-  CHECK_FALSE(fs::exists(abandoned));
-  for (const std::string& folder : {young, foreign, in_use.path(), another.path()}) CHECK(fs::exists(folder));
-}
-
 TEST_CASE("the environment is what is given, and nothing else") {
   CHECK(detail::run_child({"/usr/bin/env"}, "/", {"ONE=1", "TWO=a b"}).output == "ONE=1\nTWO=a b\n");
   CHECK(detail::run_child({"/usr/bin/env"}, "/", {}).output.empty());
