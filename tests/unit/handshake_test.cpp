@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -181,20 +180,4 @@ TEST_CASE("handshake: what has a plugin's name and is no file is refused, and no
   const Outcome outcome = run_child({"open", "misfit"}, {{"WEIR_PLUGIN_PATH", temporary.path()}});
   CHECK(outcome.says("error: plugin_incompatible\n"));
   CHECK(outcome.says("it is not a regular file"));
-}
-
-TEST_CASE("handshake: a program that opens a plugin that is cut short gets an error, and no signal") {
-  const std::string whole = misfit().bytes;
-  const TemporaryFolder temporary;
-  const std::string path = temporary.path() + "/libweir_misfit.so";
-  std::ofstream(path, std::ios::binary) << whole;
-  for (std::size_t size = whole.size() - 1; size > 2048; size -= std::min<std::size_t>(size, 2039)) {
-    CAPTURE(size);
-    std::filesystem::resize_file(path, size);
-    const Outcome outcome = run_child({"open", "misfit"}, {{"WEIR_PLUGIN_PATH", temporary.path()}});
-    CHECK(outcome.status == 0);
-    CHECK(outcome.says("error: plugin_incompatible\n"));
-    CHECK(outcome.says(path + " cannot be used: it is truncated: "));
-    CHECK(outcome.says("; copy or build it again"));
-  }
 }
