@@ -78,8 +78,6 @@ TEST_CASE("default backend: a skipped backend that seemed meant to work is a war
     CHECK(outcome.says("default: immediate:0"));
     CHECK(outcome.errors.empty());
   }
-  CHECK(default_with("misfit,immediate", {{"WEIR_TEST_DESCRIPTOR", "revision"}})
-            .complains("weir warn: skipped backend misfit"));
 }
 
 TEST_CASE("default backend: a named backend that is not usable is an error; nothing stands in for it") {

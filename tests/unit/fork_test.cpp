@@ -7,6 +7,7 @@
 
 // Tests calls in a forked child.
 
+using weir::test::count;
 using weir::test::Outcome;
 using weir::test::run_child;
 
@@ -20,19 +21,13 @@ std::string after_fork(const Outcome& outcome) {
   return outcome.output.substr(begin, end - begin);
 }
 
-int count(const std::string& text, std::string_view part) {
-  int n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
-  return n;
-}
-
 }  // namespace
 
 TEST_CASE("fork: a child of a process that had opened the registry gets a clear error from every entry") {
   const Outcome outcome = run_child(
       {"open", "immediate", "fork", "open", "immediate", "probe", "host", "list", "default", "device", "immediate"});
   const std::string child = after_fork(outcome);
-  CHECK(count(child, "error: forked_process\n") == 5);
+  CHECK(count("error: forked_process\n", child) == 5);
   CHECK(child.find("Registry::instance: ") != std::string::npos);
   CHECK(child.find("exec") != std::string::npos);  // the remedy
   CHECK(outcome.says("the child's status: 0"));
@@ -41,13 +36,13 @@ TEST_CASE("fork: a child of a process that had opened the registry gets a clear 
 
 TEST_CASE("fork: a child of a process that only looked at the registry is refused, too") {
   const Outcome outcome = run_child({"probe", "nosuch", "fork", "open", "immediate"});
-  CHECK(count(after_fork(outcome), "error: forked_process\n") == 1);
+  CHECK(count("error: forked_process\n", after_fork(outcome)) == 1);
 }
 
 TEST_CASE("fork: inherited objects refuse calls and can be dropped") {
   const Outcome outcome = run_child({"remain", "immediate", "fork", "use_inherited"});
   const std::string child = after_fork(outcome);
-  CHECK(count(child, "error: forked_process\n") == 6);
+  CHECK(count("error: forked_process\n", child) == 6);
   CHECK(child.find("error: stream_closed") == std::string::npos);
   CHECK(outcome.says("the child's status: 0"));  // after the destructors of what it inherited
   CHECK(outcome.errors.empty());

@@ -2,10 +2,13 @@
 #include "backends/cache/source_files.hpp"
 
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
+
+#include "subprocess.hpp"
 
 // Tests which files a compilation depends on, for compilers that do not report them.
 
@@ -14,26 +17,14 @@ namespace {
 using weir::cache::CacheKey;
 using weir::cache::CacheKeyBuilder;
 
-class Folder {
+class Folder : public weir::test::TemporaryFolder {
  public:
-  Folder() {
-    std::string path = "/tmp/weir-files-XXXXXX";
-    REQUIRE(::mkdtemp(path.data()) != nullptr);
-    path_ = path;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string path() const { return path_; }
   void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
+    const std::filesystem::path file = std::filesystem::path(path()) / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
   }
-  void remove(const std::string& name) const { std::filesystem::remove(path_ / name); }
-
- private:
-  std::filesystem::path path_;
+  void remove(const std::string& name) const { std::filesystem::remove(std::filesystem::path(path()) / name); }
 };
 
 struct Answer {
