@@ -63,10 +63,6 @@ weir_result weir_stream_begin_capture(weir_stream* stream, weir_capture_mode mod
   return call(__func__, [&] { required(stream, "stream").begin_capture(mode_of(mode)); });
 }
 
-weir_result weir_stream_join_capture(weir_stream* stream) {
-  return call(__func__, [&] { required(stream, "stream").begin_capture({.external = true}); });
-}
-
 weir_result weir_stream_end_capture(weir_stream* stream, weir_graph** graph) {
   return give(__func__, graph, "graph", [&] { return handle(required(stream, "stream").end_capture()); });
 }

@@ -48,7 +48,6 @@ void StreamImpl::renew(std::shared_ptr<const void> keep_alive) noexcept {
   closing_postponed_ = false;
   capture_.store(0, std::memory_order_relaxed);
   began_.store(0, std::memory_order_relaxed);
-  joined_depth_.store(0, std::memory_order_relaxed);
   flags_.store(StreamCore::flag_external | (detail::is_watched() ? StreamCore::flag_watched : 0), std::memory_order_release);
 }
 

@@ -103,14 +103,6 @@ void Stream::begin_capture(const CaptureOptions& options) {
   const StreamCall call(*this, "Stream::begin_capture");
   call.require(Feature::graph_capture);
   call.check_enumerator("CaptureMode", options.mode, CaptureMode::relaxed);
-  if (options.external) {
-    const CaptureState capture = call.usable_capture();
-    if (!capture) {
-      call.throw_error(Errc::not_capturing,
-                       "`external` joins a capture that other code began, but the stream is not capturing");
-    }
-    return StreamCore::join(*this, capture.id);
-  }
   check_can_begin(call, kind_);
   std::shared_ptr<detail::CapturedWork> work;
   if (options.portable) work = detail::CapturedWork::make();
@@ -132,24 +124,6 @@ void Stream::resume_capture(Ref<Graph> continued, CaptureMode mode) {
 }
 
 // --- End --------------------------------------------------------------------------------------------------------------
-
-void StreamCore::join(Stream& stream, std::uint64_t capture) noexcept {
-  StreamImpl& joining = impl(stream);
-  if (joining.joined_.exchange(capture, std::memory_order_relaxed) != capture)
-    joining.joined_depth_.store(0, std::memory_order_relaxed);
-  joining.joined_depth_.fetch_add(1, std::memory_order_relaxed);
-}
-
-bool StreamCore::leave_joined(Stream& stream) {
-  StreamImpl& joined = impl(stream);
-  if (joined.joined_depth_.load(std::memory_order_relaxed) == 0) return false;
-  if (is_in(stream, joined.joined_.load(std::memory_order_relaxed))) {
-    joined.joined_depth_.fetch_sub(1, std::memory_order_relaxed);
-    return true;
-  }
-  joined.joined_depth_.store(0, std::memory_order_relaxed);
-  return false;
-}
 
 namespace {
 
@@ -181,7 +155,6 @@ GraphPtr end_drivers_capture(Stream& stream, const char* operation, const Captur
 
 GraphPtr Stream::end_capture() {
   const StreamCall call(*this, "Stream::end_capture");
-  if (StreamCore::leave_joined(*this)) return nullptr;
   Captures& captures = Captures::instance();
   const Backend& backend = device_->backend();
   auto capture = captures.find(StreamCore::key(*this));
@@ -267,26 +240,17 @@ GraphPtr Stream::capture_call(const CaptureOptions& options, UniqueFunction<void
   const StreamPtr self(this);  // an owner, because the function may release all other owners
   struct End {
     Stream& stream;
-    const bool external;
-    const std::uint32_t joins = StreamCore::joins(stream);
     bool ended = false;
     ~End() {
-      if (ended) return;
-      if (external) {
-        StreamCore::leave_joined(stream, joins - 1);
-      } else {
-        StreamCore::drop_own_capture(stream);
-      }
+      if (!ended) StreamCore::drop_own_capture(stream);
     }
-  } end{*this, options.external};
+  } end{*this};
   function(*this);
   end.ended = true;
-  StreamCore::leave_joined(*this, options.external ? end.joins : 0);
   return end_capture();
 }
 
 bool StreamCore::drop_capture(Stream& stream, std::uint64_t id) noexcept {
-  leave_joined(stream, 0);
   const Backend& backend = stream.device_->backend();
   auto kept = Captures::instance().claim(backend, id);
   if (!kept) return false;

@@ -101,17 +101,6 @@ struct StreamCore {
   static bool is_in(const Stream& stream, std::uint64_t capture);
   static void begin(Stream& stream, CaptureMode mode, const GraphPtr& resumed, std::shared_ptr<CapturedWork>&& work,
                     const std::function<std::uint64_t()>& native_begin);
-  /// Implements `begin_capture({.external = true})`: joins the capture that other code began.
-  static void join(Stream& stream, std::uint64_t capture) noexcept;
-  /// Undoes one `join`. Returns false if the stream has not joined the capture that it is in.
-  static bool leave_joined(Stream& stream);
-  static std::uint32_t joins(const Stream& stream) noexcept {
-    return impl(stream).joined_depth_.load(std::memory_order_relaxed);
-  }
-  /// Undoes all but the first `kept` calls of `join`.
-  static void leave_joined(Stream& stream, std::uint32_t kept) noexcept {
-    if (joins(stream) > kept) impl(stream).joined_depth_.store(kept, std::memory_order_relaxed);
-  }
   /// Ends the capture `id`, which the stream began, and drops its graph. Returns false if another call is ending it or has
   /// ended it.
   static bool drop_capture(Stream& stream, std::uint64_t id) noexcept;

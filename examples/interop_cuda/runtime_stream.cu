@@ -39,14 +39,12 @@ bool work_together() {
   const weir::StreamPtr other = device.create_stream();
   other->wait(*done);
 
-  // The runtime begins a capture, and Weir joins it.
+  // The runtime begins a capture, and Weir's work becomes part of it.
   cudaStream_t const capturing = weir::cuda::stream(*other);
   CHECK(cudaStreamSynchronize(capturing));
   CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
-  other->begin_capture({.external = true});
   add_one<<<n / 256, 256, 0, capturing>>>(values.data(), n);
   other->copy(result, values);
-  (void)other->end_capture();  // returns the capture to the runtime, where it continues
   cudaGraph_t graph = nullptr;
   CHECK(cudaStreamEndCapture(capturing, &graph));
   cudaGraphExec_t executable = nullptr;

@@ -32,9 +32,6 @@ WEIR_API std::string_view to_string(CaptureStatus) noexcept;
 /// The options of a capture.
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::thread_local_;
-  /// Joins a capture that other code began on this stream with the vendor's API. `end_capture` then leaves the capture open
-  /// and returns null, so that the other code can end it.
-  bool external = false;
   /// Records the captured operations, so that `Graph::save` can save the graph: see weir/portable_graph.hpp. Each operation
   /// of the capture takes some microseconds longer; launches of the graph do not.
   bool portable = false;

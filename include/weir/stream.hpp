@@ -419,16 +419,13 @@ class WEIR_API Stream : public RefCounted {
   /// capture lasts until `end_capture`, or until the stream object that began it is closed or destroyed. Throws
   /// `already_capturing`; `capture_unsupported` for the legacy default stream. May block while another thread is in
   /// `Device::synchronize`: see there. (cudaStreamBeginCapture)
-  ///
-  /// With `CaptureOptions::external`, joins a capture that other code began on this stream, and throws `not_capturing`
-  /// without one. Joins can be nested: each needs its own `end_capture`.
   void begin_capture(const CaptureOptions& options = {});
   void begin_capture(std::same_as<CaptureMode> auto mode) { begin_capture(CaptureOptions{.mode = mode}); }
-  /// Ends the capture and returns its graph; null for a capture that was joined with `CaptureOptions::external`. The capture
-  /// may have been begun through another `Stream` object with the same handle. Throws `not_capturing`, also if another
-  /// thread is ending the same capture. The capture continues after `capture_unmatched` (another stream began the capture)
-  /// and `capture_wrong_thread`. It has ended after `capture_unjoined` (this stream has not waited for a stream that joined
-  /// the capture) and `capture_invalidated`. (cudaStreamEndCapture)
+  /// Ends the capture and returns its graph. The capture may have been begun through another `Stream` object with the same
+  /// handle. Throws `not_capturing`, also if another thread is ending the same capture. The capture continues after
+  /// `capture_unmatched` (another stream began the capture) and `capture_wrong_thread`. It has ended after
+  /// `capture_unjoined` (this stream has not waited for a stream that joined the capture) and `capture_invalidated`.
+  /// (cudaStreamEndCapture)
   GraphPtr end_capture();
   /// Ends the capture that this stream began, and drops the captured work. Use it if the thread that began the capture has
   /// failed or ended. If the capture was begun by `resume_capture`, the resumed graph keeps the captured work. Throws

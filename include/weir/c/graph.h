@@ -34,11 +34,7 @@ typedef enum weir_capture_status WEIR_C_ENUM {
 /// `WEIR_ERROR_ALREADY_CAPTURING`; `WEIR_ERROR_CAPTURE_UNSUPPORTED` for the legacy default stream. Feature `graph_capture`.
 /// (cudaStreamBeginCapture)
 WEIR_C_API weir_result weir_stream_begin_capture(weir_stream* stream, weir_capture_mode mode);
-/// Joins a capture that other code began on this stream with the vendor's API. `weir_stream_end_capture` then leaves the
-/// capture open and sets its graph to null, so that the other code can end it. Calls can be nested. Fails with
-/// `WEIR_ERROR_NOT_CAPTURING`.
-WEIR_C_API weir_result weir_stream_join_capture(weir_stream* stream);
-/// Ends the capture; `graph` gets a reference to the captured graph, or null for a joined capture. Fails with
+/// Ends the capture; `graph` gets a reference to the captured graph. Fails with
 /// `WEIR_ERROR_NOT_CAPTURING`; after `WEIR_ERROR_CAPTURE_UNMATCHED`, if another stream began it, and
 /// `WEIR_ERROR_CAPTURE_WRONG_THREAD` the capture continues; after `WEIR_ERROR_CAPTURE_UNJOINED` and
 /// `WEIR_ERROR_CAPTURE_INVALIDATED` it has ended. (cudaStreamEndCapture)

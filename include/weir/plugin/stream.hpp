@@ -258,9 +258,6 @@ class WEIR_API StreamImpl : public Stream {
   bool closing_postponed_ = false;         // closed, but the native stream is still needed to free stream-ordered memory
   std::atomic<std::uint64_t> capture_{0};  // the id of the stream's capture, if it was begun through Weir
   std::atomic<std::uint64_t> began_{0};    // the id of the capture that this object began last
-  // The id of the capture that was joined with `CaptureOptions::external`, and how often it was joined.
-  std::atomic<std::uint64_t> joined_{0};
-  std::atomic<std::uint32_t> joined_depth_{0};
   // The module that `keep_module` added last, and its capture, so that most captured launches need not search the list.
   std::atomic<const Module*> kept_module_{nullptr};
   std::atomic<std::uint64_t> kept_for_{0};

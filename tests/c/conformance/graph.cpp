@@ -16,9 +16,8 @@ using namespace through_c;
 
 void Stream::begin_capture(const CaptureOptions& options) {
   const auto mode = static_cast<weir_capture_mode>(options.mode);
-  need(options.external   ? weir_stream_join_capture(handle(this))
-       : options.portable ? weir_stream_begin_portable_capture(handle(this), mode)
-                          : weir_stream_begin_capture(handle(this), mode));
+  need(options.portable ? weir_stream_begin_portable_capture(handle(this), mode)
+                        : weir_stream_begin_capture(handle(this), mode));
 }
 GraphPtr Stream::end_capture() {
   return made<Graph, weir_graph>([&](auto** g) { return weir_stream_end_capture(handle(this), g); });

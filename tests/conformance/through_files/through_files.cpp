@@ -125,7 +125,7 @@ GraphExecPtr instantiated(const Graph& graph, const InstantiateOptions& options 
 }
 
 CaptureOptions portable(CaptureOptions options) {
-  options.portable = !options.external;
+  options.portable = true;
   return options;
 }
 
