@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <limits.h>
 #include <link.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/error_text.hpp"
-#include "core/base/near_match.hpp"
 #include "core/plugins/selection.hpp"
 #include "weir/error.hpp"
 #include "weir/plugin/plugin.hpp"
@@ -174,19 +172,11 @@ Tool* open_tool(std::string_view name, std::span<const std::string> folders) {
     std::string tried;
     for (const LoadAttempt& attempt : attempts)
       tried += fmt::format("{}{}", tried.empty() ? "; tried " : ", ", attempt.path);
-    constexpr std::string_view own[] = {"race", "timeline", "ranges", "validate", "record", "faults", "shake"};
-    const bool is_own = std::find(std::begin(own), std::end(own), name) != std::end(own);
-    const std::string_view meant = is_own ? "" : nearest_name(name, own);
-    throw Error(
-        Errc::plugin_not_found, "reading WEIR_TOOLS", object,
-        fmt::format("its library libweir_tool_{}.so was not found{}; {}{}", printable(name),
-                    meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
-                    is_own
-                        ? "build Weir with -DWEIR_BUILD_TOOLS=ON, which is off if Weir is part of another project (Conan: "
-                          "the option tools; vcpkg: the feature tools), or set WEIR_PLUGIN_PATH to the folder of its tools"
-                        : fmt::format("Weir's own tools are {}; for another tool, set WEIR_PLUGIN_PATH to its folder",
-                                      fmt::join(own, ", ")),
-                    tried));
+    throw Error(Errc::plugin_not_found, "reading WEIR_TOOLS", object,
+                fmt::format("its library libweir_tool_{}.so was not found; Weir's own tools are race, timeline, ranges, "
+                            "validate, record, faults and shake, which -DWEIR_BUILD_TOOLS=ON builds (Conan: the option "
+                            "tools; vcpkg: the feature tools); for another, set WEIR_PLUGIN_PATH to its folder{}",
+                            name, tried));
   }
   PluginNote note;
   const Library library = load_plugin(file_name, path, note, attempts);
