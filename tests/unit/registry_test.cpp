@@ -36,14 +36,6 @@ Outcome factory(const std::string& how, const std::string& code, const std::stri
 
 }  // namespace
 
-TEST_CASE("registry: the known names, in the order of auto") {
-  const auto names = Registry::known_names();
-  REQUIRE(names.size() == 3);
-  CHECK(names[0] == "cuda");
-  CHECK(names[1] == "hip");
-  CHECK(names[2] == "host");
-}
-
 TEST_CASE("registry: a third party's backend is opened by name, once") {
   Registry& registry = Registry::instance();
   CHECK(&registry == &Registry::instance());
@@ -189,9 +181,4 @@ TEST_CASE("registry: a variable that does not parse is an error at every entry, 
     CHECK(outcome.count("error: invalid_environment") == 5);
     CHECK(outcome.count("reading " + variable.first + "='" + variable.second + "'") == 5);
   }
-}
-
-TEST_CASE("registry: every state has a word") {
-  CHECK(to_string(weir::BackendState::usable) == "usable");
-  CHECK(to_string(weir::BackendState::driver_too_old) == "driver_too_old");
 }

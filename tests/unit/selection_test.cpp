@@ -109,11 +109,6 @@ TEST_CASE("selection: names of devices") {
   }
 }
 
-TEST_CASE("selection: a line end in a device's name is shown as an escape") {
-  CHECK_THROWS_WITH_AS(parse_device_name("cuda\n:0", known), doctest::Contains("'cuda\\x0a:0' is not the name of a device"),
-                       Error);
-}
-
 TEST_CASE("selection: other names of a device are answered with the one that was meant") {
   const auto refusal_of = [](const char* name) -> std::string {
     try {

@@ -92,15 +92,3 @@ TEST_CASE("span: more bytes than any memory has are an error, not a small number
   }
   CHECK(Span<int>(values, most / 16).size_bytes() == most / 16 * 4);
 }
-
-TEST_CASE("span: parts of it") {
-  int values[10];
-  const Span<int> all(values);
-  CHECK(all.subspan(3, 4).data() == values + 3);
-  CHECK(all.subspan(3, 4).size() == 4);
-  CHECK(all.first(2).data() == values);
-  CHECK(all.first(2).size() == 2);
-  CHECK(all.subspan(10, 0).empty());
-  CHECK(Span<int>().empty());
-  CHECK(Span<int>().data() == nullptr);
-}
