@@ -24,8 +24,6 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::invalid_argument,
               "the driver refused an argument: an address or a size outside this device's memory, or a shape that it cannot "
               "run"};
-    case CUDA_ERROR_OUT_OF_MEMORY:
-      return {Errc::out_of_memory, "memory is exhausted; free some, allocate less, or check what else runs on the device"};
     case CUDA_ERROR_NOT_INITIALIZED:
     case CUDA_ERROR_DEINITIALIZED: return {Errc::backend_failure, "the driver has shut down, because the process is ending"};
     case CUDA_ERROR_NO_DEVICE: return {Errc::no_device, "the driver reports no device"};
@@ -40,8 +38,6 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::backend_failure,
               "the device's context was destroyed, for example by cudaDeviceReset or cuDevicePrimaryCtxReset, and with it "
               "all of Weir's objects on the device; only a new process can use the device again: remove the reset"};
-    case CUDA_ERROR_INVALID_HANDLE:
-      return {Errc::backend_failure, "a handle does not belong to an existing object, or belongs to another context"};
     case CUDA_ERROR_LOSSY_QUERY:
       return {Errc::unsupported,
               "other code gave the object properties that this driver cannot report, such as programmatic edges in a "
@@ -75,15 +71,9 @@ gpu::Meaning Api::meaning(Result result) noexcept {
               "architecture"};
     case CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC:
       return {Errc::invalid_image, "the code calls cudaDeviceSynchronize on the device, which newer drivers do not support"};
-    case CUDA_ERROR_NOT_FOUND: return {Errc::kernel_not_found, "nothing has that name"};
     case CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY:
     case CUDA_ERROR_NOT_SUPPORTED:
       return {Errc::unsupported, "this device, or its driver, does not support the operation"};
-    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
-      return {Errc::invalid_argument, "the launch needs more registers or memory than a block can have; use smaller blocks"};
-    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
-      return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
-                                      "Kernel::max_active_blocks"};
     case error_resource_configuration:
       return {Errc::invalid_argument,
               "the driver cannot split the device's multiprocessors like this; request fewer, or destroy other partitions"};
@@ -93,30 +83,8 @@ gpu::Meaning Api::meaning(Result result) noexcept {
     case CUDA_ERROR_TOO_MANY_PEERS:
       return {Errc::unsupported,
               "the device cannot access the memory of more devices; disable its access to another device first"};
-    case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED: return {Errc::unsupported, "the two devices cannot access each other's memory"};
-    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED: return {Errc::invalid_argument, "part of the memory is already pinned"};
-    case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED: return {Errc::invalid_argument, "the memory is not pinned"};
     case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
       return {Errc::capture_unsupported, "an open capture forbids the call, and the driver has invalidated the capture"};
-    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
-      return {Errc::capture_invalidated,
-              "an earlier error invalidated the capture; it has now ended, and its streams are usable"};
-    case CUDA_ERROR_STREAM_CAPTURE_MERGE: return {Errc::capture_merge, "the call would join two captures"};
-    case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
-      return {Errc::capture_unmatched, "another stream began the capture"};
-    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
-      return {Errc::capture_unjoined,
-              "a stream that joined the capture has work that was not waited for; make the stream that began the capture "
-              "wait for it before the end"};
-    case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
-      return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
-    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
-      return {Errc::capture_implicit, "the call would order a capture against the legacy default stream"};
-    case CUDA_ERROR_CAPTURED_EVENT: return {Errc::captured_event, "the event was last recorded in a capture"};
-    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD: return {Errc::capture_wrong_thread, "another thread began the capture"};
-    case CUDA_ERROR_ILLEGAL_STATE:
-      return {Errc::backend_failure, "the object is in the wrong state, such as a stream that captures or does not capture"};
-    case CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE: return {Errc::graph_update_failed, "the graph cannot be taken over"};
     case CUDA_ERROR_ILLEGAL_ADDRESS:
       return {Errc::device_fault,
               "a kernel or copy used an invalid address; the device's context is lost, and only a new process gets a new "
@@ -165,7 +133,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
               "a compatibility package of the driver does not work on this device; remove it from the library path"};
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
       return {Errc::backend_failure, "another process uses the device exclusively; check the compute mode in nvidia-smi"};
-    default: return {};
+    default: return gpu::common_meaning(static_cast<int>(result));
   }
 }
 

@@ -16,6 +16,44 @@ struct Meaning {
   std::string_view detail = "the driver reported an error";
 };
 
+/// The meaning of a code that has the same number in CUDA and HIP.
+inline Meaning common_meaning(int code) noexcept {
+  switch (code) {
+    case 2:
+      return {Errc::out_of_memory, "memory is exhausted; free some, allocate less, or check what else runs on the device"};
+    case 217: return {Errc::unsupported, "the two devices cannot access each other's memory"};
+    case 400:
+      return {Errc::backend_failure,
+              "a handle does not belong to an existing object, or belongs to another context or device"};
+    case 401:
+      return {Errc::backend_failure, "the object is in the wrong state, such as a stream that captures or does not capture"};
+    case 500: return {Errc::kernel_not_found, "nothing has that name"};
+    case 701:
+      return {Errc::invalid_argument, "the launch needs more registers or memory than a block can have; use smaller blocks"};
+    case 712: return {Errc::invalid_argument, "part of the memory is already pinned"};
+    case 713: return {Errc::invalid_argument, "the memory is not pinned"};
+    case 720:
+      return {Errc::invalid_argument,
+              "a cooperative grid must fit on the device at once; use fewer blocks, see "
+              "Kernel::max_active_blocks"};
+    case 901:
+      return {Errc::capture_invalidated,
+              "an earlier error invalidated the capture; it has now ended, and its streams are usable"};
+    case 902: return {Errc::capture_merge, "the call would join two captures"};
+    case 903: return {Errc::capture_unmatched, "another stream began the capture"};
+    case 904:
+      return {Errc::capture_unjoined,
+              "a stream that joined the capture has work that was not waited for; make the stream that began the capture "
+              "wait for it before the end"};
+    case 905: return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
+    case 906: return {Errc::capture_implicit, "the call would order a capture against the legacy default stream"};
+    case 907: return {Errc::captured_event, "the event was last recorded in a capture"};
+    case 908: return {Errc::capture_wrong_thread, "another thread began the capture"};
+    case 910: return {Errc::graph_update_failed, "the graph cannot be taken over"};
+    default: return {};
+  }
+}
+
 template <class Api>
 NativeError native_error(const Api& api, typename Api::Result result) {
   return {static_cast<std::int64_t>(result), std::string(api.error_name(result)), std::string(api.error_text(result))};

@@ -17,6 +17,12 @@ std::string_view Api::error_text(Result result) const noexcept {
   return text != nullptr && error_name(result) != text ? text : std::string_view();
 }
 
+static_assert(hipErrorOutOfMemory == 2 && hipErrorPeerAccessUnsupported == 217 && hipErrorInvalidHandle == 400 &&
+              hipErrorIllegalState == 401 && hipErrorNotFound == 500 && hipErrorLaunchOutOfResources == 701 &&
+              hipErrorHostMemoryAlreadyRegistered == 712 && hipErrorHostMemoryNotRegistered == 713 &&
+              hipErrorCooperativeLaunchTooLarge == 720 && hipErrorStreamCaptureInvalidated == 901 &&
+              hipErrorStreamCaptureWrongThread == 908 && hipErrorGraphExecUpdateFailure == 910);
+
 gpu::Meaning Api::meaning(Result result) noexcept {
   switch (static_cast<int>(result)) {
     case hipErrorInvalidValue:
@@ -24,8 +30,6 @@ gpu::Meaning Api::meaning(Result result) noexcept {
               "the runtime refused an argument: an address or a size outside this device's memory, or a shape that it "
               "cannot run"};
     case hipErrorInvalidConfiguration: return {Errc::invalid_argument, "the device cannot run this shape of launch"};
-    case hipErrorOutOfMemory:
-      return {Errc::out_of_memory, "memory is exhausted; free some, allocate less, or check what else runs on the device"};
     case hipErrorNotInitialized:
       return {Errc::backend_failure, "the runtime has not started: it found no device, or no driver"};
     case hipErrorDeinitialized: return {Errc::backend_failure, "the runtime has shut down, because the process is ending"};
@@ -46,47 +50,17 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {
           Errc::invalid_image,
           "the image contains no code for this device; build it for the device's architecture, including xnack and sramecc"};
-    case hipErrorNotFound: return {Errc::kernel_not_found, "nothing has that name"};
     case hipErrorNotSupported:
       return {Errc::unsupported, "this device, or this release of HIP, does not support the operation"};
-    case hipErrorLaunchOutOfResources:
-      return {Errc::invalid_argument, "the launch needs more registers or memory than a block can have; use smaller blocks"};
-    case hipErrorCooperativeLaunchTooLarge:
-      return {Errc::invalid_argument, "a cooperative grid must fit on the device at once; use fewer blocks, see "
-                                      "Kernel::max_active_blocks"};
     case invalid_cluster_size:
       return {Errc::invalid_argument,
               "the device cannot run the kernel's clusters in that shape; use a grid that is a multiple of the cluster"};
-    case hipErrorPeerAccessUnsupported:
-      return {Errc::unsupported, "the two devices cannot access each other's memory"};
-    case hipErrorHostMemoryAlreadyRegistered: return {Errc::invalid_argument, "part of the memory is already pinned"};
-    case hipErrorHostMemoryNotRegistered: return {Errc::invalid_argument, "the memory is not pinned"};
-    case hipErrorInvalidHandle:
-      return {Errc::backend_failure, "a handle does not belong to an existing object, or belongs to another device"};
-    case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
     case hipErrorStreamCaptureUnsupported:
       return {Errc::capture_unsupported,
               "an open capture forbids the call, and the runtime may have invalidated the capture; end that capture first"};
-    case hipErrorStreamCaptureInvalidated:
-      return {Errc::capture_invalidated,
-              "an earlier error invalidated the capture; it has now ended, and its streams are usable"};
-    case hipErrorStreamCaptureMerge: return {Errc::capture_merge, "the call would join two captures"};
-    case hipErrorStreamCaptureUnmatched: return {Errc::capture_unmatched, "another stream began the capture"};
-    case hipErrorStreamCaptureUnjoined:
-      return {Errc::capture_unjoined,
-              "a stream that joined the capture has work that was not waited for; make the stream that began the capture "
-              "wait for it before the end"};
-    case hipErrorStreamCaptureIsolation:
-      return {Errc::capture_isolation, "captured work would depend on work outside the capture"};
-    case hipErrorStreamCaptureImplicit:
-      return {Errc::capture_implicit, "the call would order a capture against the legacy default stream"};
-    case hipErrorCapturedEvent: return {Errc::captured_event, "the event was last recorded in a capture"};
-    case hipErrorStreamCaptureWrongThread: return {Errc::capture_wrong_thread, "another thread began the capture"};
-    case hipErrorIllegalState:
-      return {Errc::backend_failure, "the object is in the wrong state, such as a stream that captures or does not capture"};
+    case hipErrorContextIsDestroyed: return {Errc::backend_failure, "the stream or event was destroyed by other code"};
     case stream_detached:
       return {Errc::backend_failure, "the execution context that the stream belongs to was destroyed by other code"};
-    case hipErrorGraphExecUpdateFailure: return {Errc::graph_update_failed, "the graph cannot be taken over"};
     case hipErrorIllegalAddress:
     case hipErrorLaunchFailure:
     case hipErrorLaunchTimeOut:
@@ -97,7 +71,7 @@ gpu::Meaning Api::meaning(Result result) noexcept {
       return {Errc::device_fault,
               "work on the device failed (before ROCm 7.0 the runtime ends the process instead); AMD_LOG_LEVEL=4 shows each "
               "call"};
-    default: return {};
+    default: return gpu::common_meaning(static_cast<int>(result));
   }
 }
 

@@ -29,7 +29,7 @@ inline std::string release_text(int release) { return std::to_string(release / 1
 constexpr std::size_t architecture_in_r0600 = 1160, longest_architecture = 256, cluster_launch_in_r0600 = 772;
 
 constexpr int invalid_cluster_size = 1054;                       // hipErrorInvalidClusterSize, added in 10.0
-constexpr int stream_detached = 916;                            // hipErrorStreamDetached, added in 7.14
+constexpr int stream_detached = 916;                             // hipErrorStreamDetached, added in 7.14
 constexpr unsigned ipc_lazy_enable_peer_access = 1;             // hipIpcMemLazyEnablePeerAccess since 6.0
 constexpr unsigned no_destructor_sync = 1;                      // hipUserObjectNoDestructorSync
 constexpr unsigned graph_user_object_move = 1;                  // hipGraphUserObjectMove
