@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <glob.h>
+#include <string.h>
 
 #include <algorithm>
 #include <bitset>
@@ -35,20 +36,6 @@ void add_folder(std::vector<std::string>& names, const std::string& folder) {
   for (const std::string& soname : sonames()) names.push_back(folder + "/" + soname);
 }
 
-// "/opt/rocm-6.2.0" → {6, 2, 0}
-std::vector<int> version_in(const std::string& folder) {
-  std::vector<int> numbers;
-  const std::size_t dash = folder.rfind('-');
-  for (std::size_t at = dash == std::string::npos ? folder.size() : dash + 1; at < folder.size();) {
-    const std::size_t end = std::min(folder.find('.', at), folder.size());
-    int number = 0;
-    for (; at < end && folder[at] >= '0' && folder[at] <= '9'; ++at) number = number * 10 + (folder[at] - '0');
-    numbers.push_back(number);
-    at = end + 1;
-  }
-  return numbers;
-}
-
 void add_rocm_folders(std::vector<std::string>& names) {
   for (const char* const root : {"HIP_PATH", "ROCM_PATH"}) {
     if (const auto folder = support::environment(root); folder && folder->starts_with('/'))
@@ -59,7 +46,7 @@ void add_rocm_folders(std::vector<std::string>& names) {
   if (::glob("/opt/rocm-*", GLOB_ONLYDIR, nullptr, &found) == 0) {
     std::vector<std::string> folders(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     std::sort(folders.begin(), folders.end(),
-              [](const std::string& a, const std::string& b) { return version_in(a) > version_in(b); });
+              [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) > 0; });
     for (const std::string& folder : folders) add_folder(names, folder + "/lib");
   }
   ::globfree(&found);
