@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "weir/plugin/plugin.hpp"
 
@@ -37,23 +38,19 @@ weir::Backend* create(weir::PluginContext& context) {
   std::puts("factory called");
   context.tried("libmisfit.so.1", "cannot open shared object file");
   const std::string_view how = asked("WEIR_TEST_FACTORY");
-  if (how == "driver_not_found") {
-    throw Error(Errc::driver_not_found, "", "", "no driver library could be opened; install the misfit driver");
+  const std::pair<std::string_view, Error> errors[] = {
+      {"driver_not_found", {Errc::driver_not_found, "", "", "no driver library could be opened; install the misfit driver"}},
+      {"driver_too_old", {Errc::driver_too_old, "", "", "libmisfit.so.1 lacks misfitStreamCreate; install release 2"}},
+      {"no_device",
+       {Errc::no_device, "misfitInit", "", "the driver shows no device", {100, "MISFIT_NO_DEVICE", "no device is here"}}},
+      {"driver_failed",
+       {Errc::driver_failed, "misfitInit", "", "the driver did not start", {999, "MISFIT_UNKNOWN", "unknown error"}}},
+      {"invalid_environment", {Errc::invalid_environment, "reading MISFIT_DEVICES='x'", "", "it is not a number; give one"}},
+      {"unexpected_code", {Errc::stream_closed, "Stream::copy", "", "a code that no factory should throw"}},
+  };
+  for (const auto& [name, error] : errors) {
+    if (how == name) throw Error(error);
   }
-  if (how == "driver_too_old") {
-    throw Error(Errc::driver_too_old, "", "", "libmisfit.so.1 lacks misfitStreamCreate; install release 2");
-  }
-  if (how == "no_device") {
-    throw Error(Errc::no_device, "misfitInit", "", "the driver shows no device",
-                {100, "MISFIT_NO_DEVICE", "no device is here"});
-  }
-  if (how == "driver_failed") {
-    throw Error(Errc::driver_failed, "misfitInit", "", "the driver did not start", {999, "MISFIT_UNKNOWN", "unknown error"});
-  }
-  if (how == "invalid_environment") {
-    throw Error(Errc::invalid_environment, "reading MISFIT_DEVICES='x'", "", "it is not a number; give one");
-  }
-  if (how == "unexpected_code") throw Error(Errc::stream_closed, "Stream::copy", "", "a code that no factory should throw");
   if (how == "dawdles") {  // so that whoever else wants the backend comes in the meantime
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     throw Error(Errc::driver_failed, "misfitInit", "", "the driver did not start, and took its time");
