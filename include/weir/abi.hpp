@@ -94,24 +94,14 @@ namespace weir::detail {
   X(Kernel) X(KernelProperties) X(KernelBundle) X(CompileOptions) X(Dim3) X(LaunchConfig) X(Parameter)           \
   X(GraphChanges) X(PortableGraph) X(NamedMemory) X(PartitionOptions) X(PendingWork) X(Suspect) X(DeviceHealth)  \
   X(MemoryAccess) X(LaunchEnvironment)
-/// The fields whose offset must be the same in the program and in the library: the last fields of the structures that
-/// programs read or fill in.
-#define WEIR_ABI_OFFSETS(X)                                                                                \
-  X(NativeError, message) X(BackendInfo, backend) X(BackendVersions, compiler) X(LoadAttempt, outcome)     \
-  X(FeatureState, reason) X(DeviceProperties, unified_addressing) X(StreamOptions, priority)               \
-  X(CollectiveData, type) X(Topology, edges) X(KernelProperties, binary_version) X(CompileOptions, kernels) \
-  X(LaunchConfig, priority) X(PendingWork, chain) X(DeviceHealth, suspects)
 // clang-format on
 
 /// Mixes a number into a hash (FNV-1a, a number at a time).
 constexpr std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) { return (hash ^ number) * 0x100000001b3U; }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // GCC and Clang support offsetof for every structure
 #define WEIR_ABI_SIZE(...) sizeof(__VA_ARGS__),
-#define WEIR_ABI_OFFSET(type, field) offsetof(type, field),
 #define WEIR_ABI_NAME(name, text) #name ","
-/// The hash of the C++ library's options and of all sizes and offsets. Programs contain the numeric values of `Feature` and
+/// The hash of the C++ library's options and of all sizes. Programs contain the numeric values of `Feature` and
 /// `Errc`, so it also covers the names of features in their order, and the number of errors.
 consteval std::uint64_t layout_hash() {
   std::uint64_t hash = 0xcbf29ce484222325U;
@@ -119,13 +109,10 @@ consteval std::uint64_t layout_hash() {
     hash = mixed(hash, static_cast<unsigned char>(c));
   }
   hash = mixed(hash, static_cast<std::uint64_t>(Errc::communicator_failed));
-  for (const std::size_t number : {WEIR_ABI_SIZES(WEIR_ABI_SIZE) WEIR_ABI_OFFSETS(WEIR_ABI_OFFSET)}) {
-    hash = mixed(hash, number);
-  }
+  for (const std::size_t number : {WEIR_ABI_SIZES(WEIR_ABI_SIZE)}) hash = mixed(hash, number);
   return hash;
 }
 #undef WEIR_ABI_NAME
-#pragma GCC diagnostic pop
 
 /// A fingerprint: the C++ library and its options, and `layout` in hexadecimal.
 consteval auto make_fingerprint(std::uint64_t layout) {

@@ -35,22 +35,14 @@ namespace detail {
   X(MemoryPoolImpl) X(CommunicatorImpl) X(CaptureState) X(CaptureResources) X(CommunicatorRequest)               \
   X(CollectiveCall) X(StreamKey) X(NodeChange) X(Operation) X(NodeRun) X(Driver) X(DriverCall)         \
   X(Awaited) X(BusyStream) X(ValueWriter)
-/// The fields whose offset must be the same for a plugin and the library.
-#define WEIR_PLUGIN_ABI_OFFSETS(X)                                                                               \
-  X(CommunicatorRequest, timeout) X(CollectiveCall, match) X(Operation, has_failed) X(NodeRun, end) X(DriverCall, result)
 // clang-format on
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"
 /// The hash of the layouts that programs share with the library, and of those that only plugins do.
 consteval std::uint64_t plugin_layout_hash() {
   std::uint64_t hash = mixed(layout_hash(), static_cast<std::uint64_t>(OperationKind::load_module));
-  for (const std::size_t number : {WEIR_PLUGIN_ABI_SIZES(WEIR_ABI_SIZE) WEIR_PLUGIN_ABI_OFFSETS(WEIR_ABI_OFFSET)}) {
-    hash = mixed(hash, number);
-  }
+  for (const std::size_t number : {WEIR_PLUGIN_ABI_SIZES(WEIR_ABI_SIZE)}) hash = mixed(hash, number);
   return hash;
 }
-#pragma GCC diagnostic pop
 
 static constexpr auto plugin_fingerprint = make_fingerprint(plugin_layout_hash());
 
