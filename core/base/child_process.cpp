@@ -2,12 +2,10 @@
 #include "core/base/child_process.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,16 +77,6 @@ void use_default_signals(Attributes& attributes) {
         "posix_spawnattr_setflags");
 }
 
-// Whether the child ends within `time`; also true if the system cannot determine this. Does not reap the child.
-bool ends_within(pid_t child, std::chrono::nanoseconds time) {
-  const int descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
-  if (descriptor < 0) return true;
-  pollfd ended{.fd = descriptor, .events = POLLIN, .revents = 0};
-  const int count = ::poll(&ended, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(time).count()));
-  ::close(descriptor);
-  return count != 0;
-}
-
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> result;
   for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
@@ -99,8 +87,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 }  // namespace
 
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
-                       const std::vector<std::string>& environment, unsigned cpu_seconds, const std::function<void()>& late,
-                       std::chrono::nanoseconds patience) {
+                       const std::vector<std::string>& environment, unsigned cpu_seconds) {
   const OutputFile output;
   FileActions actions;
   check(::posix_spawn_file_actions_addchdir_np(&actions.value, folder.c_str()), "posix_spawn_file_actions_addchdir_np");
@@ -123,8 +110,6 @@ ChildOutcome run_child(const std::vector<std::string>& arguments, const std::str
     limit.rlim_cur = cpu_seconds;
     ::prlimit(child, RLIMIT_CPU, &limit, nullptr);
   }
-
-  if (late && !ends_within(child, patience)) late();
 
   ChildOutcome outcome;
   int status = 0;

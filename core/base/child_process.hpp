@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,11 +18,9 @@ struct ChildOutcome {
 /// Runs a program and blocks until it ends. Does not wait for programs that it leaves running. `arguments[0]`: the program's
 /// absolute path; no shell is used. `folder`: the program's working directory. `environment`: its whole environment, as
 /// "NAME=value". `cpu_seconds`: SIGXCPU ends the program, and each program that it starts, after this much processor time;
-/// 0: no limit. `late` is called once if the program still runs after `patience` (needs Linux 5.3). The program has no
-/// input, inherits no open files, and has default signal handling. Throws std::system_error if the program cannot be
-/// started.
+/// 0: no limit. The program has no input, inherits no open files, and has default signal handling. Throws
+/// std::system_error if the program cannot be started.
 ChildOutcome run_child(const std::vector<std::string>& arguments, const std::string& folder,
-                       const std::vector<std::string>& environment, unsigned cpu_seconds = 0,
-                       const std::function<void()>& late = {}, std::chrono::nanoseconds patience = {});
+                       const std::vector<std::string>& environment, unsigned cpu_seconds = 0);
 
 }  // namespace weir::detail

@@ -262,32 +262,6 @@ TEST_CASE("a process with raised privileges runs no program of its caller's when
   CHECK_FALSE(std::filesystem::exists(marker));
 }
 
-TEST_CASE("at a terminal, a compilation that takes long is told of once, and elsewhere not") {
-  const weir::test::TemporaryFolder folder;
-  const std::string compiler = folder.path() + "/compiler", output = folder.path() + "/output";
-  std::ofstream(compiler) << "#!/bin/sh\ncase \"$*\" in *-E*) sleep 3 ;; esac\nexec c++ \"$@\"\n";
-  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
-  const auto errors_at = [&](const std::string& terminal) {
-    const Outcome outcome =
-        weir::test::run("/bin/sh", {"-c", std::string("exec " WEIR_TEST_CHILD " compile_privileged 2> ") + terminal},
-                        {{"WEIR_HOST_CXX", compiler}, {"WEIR_CACHE_DIR", folder.path() + "/cache"}});
-    CHECK(outcome.says("compiled: 42"));
-  };
-  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
-  REQUIRE(terminal >= 0);
-  REQUIRE(::grantpt(terminal) == 0);
-  REQUIRE(::unlockpt(terminal) == 0);
-  errors_at(::ptsname(terminal));
-  char text[4096];
-  const ssize_t size = ::read(terminal, text, sizeof(text));
-  ::close(terminal);
-  CHECK(std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0) ==
-        "weir: compiling kernel.cu with " + compiler + " …\r\n");
-  std::filesystem::remove_all(folder.path() + "/cache");
-  errors_at(output);
-  CHECK(std::filesystem::file_size(output) == 0);
-}
-
 TEST_CASE("one warning in a process tells that kernels with barriers are slow because the compiler lacks the pass") {
   const std::string plugin = weir::Registry::instance().probe("host").plugin_path;
   if (plugin.empty()) {

@@ -10,13 +10,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -312,8 +309,7 @@ class Compilation {
     detail::ChildOutcome outcome;
     const auto start = [&](unsigned cpu_seconds) {
       outcome =
-          detail::run_child(arguments, folder_->path() + shown_, detail::program_environment(compiler_.path), cpu_seconds,
-                            say_what_takes_long(), std::max(begin_ + patience - Clock::now(), Clock::duration()));
+          detail::run_child(arguments, folder_->path() + shown_, detail::program_environment(compiler_.path), cpu_seconds);
     };
     try {
       const bool can_do_less = optimized != nullptr && std::count(arguments.begin(), arguments.end(), most) > 0;
@@ -347,15 +343,6 @@ class Compilation {
       fail(outcome.output);
     }
     return outcome;
-  }
-
-  // If a user is at a terminal, returns a function that reports, once, that a step is slow.
-  std::function<void()> say_what_takes_long() const {
-    if (said_ || ::isatty(STDERR_FILENO) == 0) return {};
-    return [this] {
-      said_ = true;
-      std::fprintf(stderr, "weir: compiling %s with %s …\n", options_.name.c_str(), compiler_.path.c_str());
-    };
   }
 
   [[noreturn]] void fail(const std::string& output) const {
@@ -612,8 +599,6 @@ class Compilation {
 
   static constexpr const char* assembler_input = "module.s";
   static constexpr const char* object = "module.o";
-  using Clock = std::chrono::steady_clock;
-  static constexpr Clock::duration patience = std::chrono::seconds(2);
 
   const bool sanitize_;
   std::string_view source_;
@@ -627,8 +612,6 @@ class Compilation {
   std::optional<detail::TemporaryFolder> folder_;
   std::string shown_ = "/shown";
   std::string preprocessed_;
-  const Clock::time_point begin_ = Clock::now();
-  mutable bool said_ = false;
 };
 
 // Runs a compilation and converts its failures to the errors that `Device::compile` documents. `no_cooperation`: why the
