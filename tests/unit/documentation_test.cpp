@@ -71,36 +71,6 @@ TEST_CASE("documentation: every option of the build is described") {
   }
 }
 
-TEST_CASE("documentation: pages that switch parts of the build off name the commands that need them") {
-  for (const char* const file : {"README.md", "docs/getting-started.md"}) {
-    CAPTURE(file);
-    const std::string page = content(source_tree / file);
-    CHECK(page.find("(`WEIR_BUILD_BENCH`)") != std::string::npos);
-    CHECK(page.find("-DWEIR_BUILD_TESTS=OFF") != std::string::npos);
-    CHECK(page.find("`weir-conformance` (`WEIR_BUILD_TESTS`)") != std::string::npos);
-  }
-}
-
-TEST_CASE("documentation: the programs that newcomers copy end in a message, and not in a crash, where there is an error") {
-  for (const char* const file :
-       {"README.md", "docs/getting-started.md", "docs/recipes/saxpy.cpp", "examples/saxpy/saxpy.cpp"}) {
-    CAPTURE(file);
-    const std::string text = content(source_tree / file);
-    CHECK(text.find("#include <exception>\n") != std::string::npos);
-    CHECK(text.find("int main() try {\n") != std::string::npos);
-    CHECK(text.find("\n} catch (const std::exception& error) {\n  std::fprintf(stderr, \"%s\\n\", error.what());\n  return "
-                    "1;\n}\n") != std::string::npos);
-  }
-}
-
-TEST_CASE("documentation: plugins lie in the folder of the library's version") {
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_tree / "docs")) {
-    if (entry.path().extension() != ".md") continue;
-    CAPTURE(entry.path().string());
-    CHECK(content(entry.path()).find("/lib/weir/") == std::string::npos);
-  }
-}
-
 TEST_CASE("documentation: recipes of packages have the library's version") {
   const std::string recipe = content(source_tree / "packaging/vcpkg/vcpkg.json");
   CHECK(recipe.find("\"version-semver\": \"" + std::string(weir::version()) + "\"") != std::string::npos);

@@ -123,24 +123,6 @@ TEST_CASE("unique function: an exception passes through, and the function can be
   CHECK(calls == 2);
 }
 
-TEST_CASE("unique function: a host function of 128 bytes is kept in place, a larger one is not") {
-  const auto is_in_place = [](auto padding) {
-    struct Where {
-      decltype(padding) bytes;
-      const void** at;
-      void operator()() const { *at = this; }
-    };
-    const void* at = nullptr;
-    weir::HostFunction function(Where{padding, &at});
-    weir::HostFunction moved(std::move(function));
-    moved();
-    return std::less_equal<>()(static_cast<const void*>(&moved), at) &&
-           std::less<>()(at, static_cast<const void*>(&moved + 1));
-  };
-  CHECK(is_in_place(std::array<char, 120>{}));
-  CHECK_FALSE(is_in_place(std::array<char, 128>{}));
-}
-
 TEST_CASE("unique function: made of nothing, or of an empty function, it is empty") {
   CHECK_FALSE(static_cast<bool>(UniqueFunction<void()>()));
   CHECK_FALSE(static_cast<bool>(UniqueFunction<void()>(nullptr)));
