@@ -65,6 +65,7 @@ struct Launch {
 }  // namespace
 
 void detail::throw_null_kernel(const Stream& stream) {
+  forget_touches();
   throw Error(Errc::invalid_argument, "Stream::launch", stream.describe(), "the kernel is null");
 }
 
@@ -112,13 +113,16 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, voi
 }
 
 void Stream::launch_checked(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
-                            const std::span<const Parameter>& parameters, const MemoryAccess* accesses) {
+                            const std::span<const Parameter>& parameters, const MemoryAccess* accesses) try {
   if (is_watched() && accesses == nullptr) [[unlikely]]
     return detail::out_of_line([=, this, &kernel, &config, &parameters] {
       const std::vector<MemoryAccess> raw = raw_accesses(arguments, parameters);
       submit(*this, "Stream::launch", Launch{kernel, config, arguments, parameters, raw.data()});
     });
   submit(*this, "Stream::launch", Launch{kernel, config, arguments, parameters, accesses});
+} catch (...) {
+  detail::forget_touches();
+  throw;
 }
 
 }  // namespace weir

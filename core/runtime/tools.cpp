@@ -408,6 +408,8 @@ void end_range() noexcept {
   for (const auto& tool : all().list) tool->end_range();
 }
 
+void forget_touches() noexcept { weir::this_thread().has_touches = false; }
+
 void declare_touches(std::span<const MemoryAccess> accesses) {
   weir::this_thread().touches.assign(accesses.begin(), accesses.end());
   weir::this_thread().has_touches = true;

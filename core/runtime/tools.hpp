@@ -106,6 +106,10 @@ class ToolNotice {
   bool begun_ = false;
 };
 
+/// Discards the accesses that the calling thread has declared with `accesses::touches`. Called if a launch fails before it
+/// is reported.
+void forget_touches() noexcept;
+
 /// Calls `act()` in a function that is not inlined, so that the calling function stays small.
 template <class F>
 [[gnu::cold, gnu::noinline]] decltype(auto) out_of_line(F&& act) {

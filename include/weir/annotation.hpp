@@ -47,7 +47,8 @@ namespace accesses {
 
 /// Declares that the next kernel launched by the calling thread accesses only this memory:
 /// `accesses::touches(accesses::reads(x), accesses::writes(half));`. Use it for kernels whose arguments do not describe
-/// their accesses, because they use only a part of a buffer or follow pointers in memory.
+/// their accesses, because they use only a part of a buffer or follow pointers in memory. A launch that throws also consumes
+/// the declaration.
 template <class... Accesses>
 void touches(const Accesses&... accesses) {
   if (!detail::tools_look()) [[likely]]

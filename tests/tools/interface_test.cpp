@@ -170,6 +170,8 @@ TEST_CASE("tools: what a kernel touches is told by its arguments, its parameters
   stream->launch_raw(*kernel, {1, 128}, addresses, parameters);
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, weir::accesses::writes(y));
   stream->launch(without_const, {1, 128}, 10U, 2.0F, weir::accesses::reads(x), y);
+  weir::accesses::touches(weir::accesses::writes(x));
+  CHECK_THROWS_AS(stream->launch(typed, {1, 1U << 20}, 10U, 2.0F, x, y), weir::Error);
   stream->launch(typed, {1, 128}, 10U, 2.0F, x, y);
   stream->synchronize();
   const auto seen = tool.take();
