@@ -43,7 +43,7 @@ void add_rocm_folders(std::vector<std::string>& names) {
   }
   add_folder(names, "/opt/rocm/lib");
   ::glob_t found{};
-  if (::glob("/opt/rocm-*", GLOB_ONLYDIR, nullptr, &found) == 0) {
+  if (::glob("/opt/rocm-[0-9]*", GLOB_ONLYDIR, nullptr, &found) == 0) {
     std::vector<std::string> folders(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     std::sort(folders.begin(), folders.end(),
               [](const std::string& a, const std::string& b) { return ::strverscmp(a.c_str(), b.c_str()) > 0; });

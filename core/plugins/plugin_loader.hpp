@@ -42,7 +42,7 @@ struct PluginNote {
 };
 
 /// Reads the note from the plugin's file, without loading the plugin, because loading runs code of the plugin. Also finds
-/// that a file is truncated: loading it could end the process with SIGBUS.
+/// that a file is truncated, unless its section headers were stripped: loading it could end the process with SIGBUS.
 PluginNote read_plugin_note(const std::string& path);
 
 /// A loaded plugin.

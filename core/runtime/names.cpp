@@ -99,12 +99,13 @@ class Running {
 }  // namespace
 
 void set(const Stream& stream, std::string_view name) {
+  if (name.empty()) return close(stream, false);
   set(&Table::streams, key_of(stream), name, StreamName{&stream, std::string(name)});
 }
-void close(const Stream& stream) noexcept {
+void close(const Stream& stream, bool ends_handle) noexcept {
   const std::lock_guard lock(table().mutex);
   const auto found = table().streams.find(key_of(stream));
-  if (found != table().streams.end() && found->second.set_by == &stream) table().streams.erase(found);
+  if (found != table().streams.end() && (ends_handle || found->second.set_by == &stream)) table().streams.erase(found);
 }
 void set(const Event& event, std::string_view name) { set(&Table::events, &event, name, std::string(name)); }
 void set(const Allocation& memory, std::string_view name) {
@@ -167,7 +168,10 @@ std::string Stream::name() const {
 }
 
 void StreamCore::forget_name(Stream& stream) noexcept {
-  if ((stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed) & flag_named) != 0) names::close(stream);
+  const std::uint32_t flags = stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed);
+  // Other objects of the same handle, which other code made, may have named it.
+  const bool ends_handle = destroys_handle(stream) && (flags & flag_external) != 0;
+  if ((flags & flag_named) != 0 || ends_handle) names::close(stream, ends_handle);
 }
 
 void Event::set_name(std::string_view name) {

@@ -16,8 +16,8 @@ namespace weir::detail::names {
 // Sets the name of an object. An empty `name` removes it. A stream's name belongs to its native stream, so the newest name
 // of several objects counts.
 void set(const Stream& stream, std::string_view name);
-/// Called when a `Stream` object is closed: removes the name if this object has set it.
-void close(const Stream& stream) noexcept;
+/// Called when a `Stream` object is closed: removes the name if this object has set it, or if the native stream ends.
+void close(const Stream& stream, bool ends_handle) noexcept;
 void set(const Event& event, std::string_view name);
 void set(const Allocation& memory, std::string_view name);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/stream_scope.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -18,6 +19,7 @@ struct StreamScope::Entry {
   StreamPtr stream;
   std::uint64_t thread;
   Entry* outer;
+  std::atomic<bool> has_ended{false};  // on another thread; the entry is never freed then
 };
 
 // A plain pointer without a destructor, so that static and thread-local scopes can use it while the thread ends.
@@ -43,15 +45,15 @@ StreamScope::StreamScope(const Device& device, StreamPtr stream) {
     throw Error(Errc::wrong_device, "StreamScope", stream->describe(),
                 "the stream cannot be current on " + device.describe() + "; the current stream is unchanged");
   }
-  entry_ = new Entry{std::move(stream), detail::this_thread(), innermost};
+  entry_ = new Entry{std::move(stream), detail::this_thread(), innermost, {}};
   innermost = entry_;
 }
 
 StreamScope::~StreamScope() {
   if (entry_->thread != detail::this_thread()) {
     support::log(support::LogLevel::error,
-                 "a StreamScope was destroyed on another thread than the one that created it, where "
-                 "its stream remains the current one");
+                 "a StreamScope was destroyed on another thread than the one that created it; its stream is never released");
+    entry_->has_ended = true;
     return;
   }
   Entry** link = &innermost;
@@ -62,7 +64,7 @@ StreamScope::~StreamScope() {
 
 StreamPtr current_stream(Device& device) {
   for (const StreamScope::Entry* entry = StreamScope::innermost; entry != nullptr; entry = entry->outer) {
-    if (&entry->stream->device() == &device) return entry->stream;
+    if (!entry->has_ended && &entry->stream->device() == &device) return entry->stream;
   }
   return device.default_stream();
 }

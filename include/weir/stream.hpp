@@ -144,10 +144,10 @@ class WEIR_API Stream : public RefCounted {
   [[nodiscard]] int priority() const;
   /// Whether `close` or `release_handle` was called.
   [[nodiscard]] bool is_closed() const noexcept;
-  /// Names the stream for tools, descriptions and errors, until this object closes it or is destroyed. Empty removes the
-  /// name.
+  /// Names the native stream for tools, descriptions and errors, until this object closes it or is destroyed. The newest name
+  /// counts if several objects name it. Empty removes the name that this object set.
   void set_name(std::string_view name);
-  /// The name that was set through this object, or empty.
+  /// The name, if this object has set one; else empty.
   [[nodiscard]] std::string name() const;
   /// Describes the stream: "cuda:0 stream 0x55… (capturing)", or with its name "cuda:0 stream 'copies' 0x55…". Also
   /// works for a closed stream.

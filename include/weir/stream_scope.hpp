@@ -12,7 +12,7 @@ namespace weir {
 /// Makes `stream` the calling thread's current stream on the stream's device until this object is destroyed. Keeps the
 /// stream alive. If a thread has several scopes, the newest one counts. Scopes may be destroyed in any order, and may be
 /// static or thread-local objects. A scope must be destroyed on the thread that created it. If another thread destroys it,
-/// an error is logged, and the stream is never released and remains current.
+/// an error is logged, and the stream is never released.
 class WEIR_API StreamScope {
  public:
   /// Throws `invalid_argument` for null and `stream_closed` for a closed stream, without changing the current stream.

@@ -274,7 +274,10 @@ class Detector final : public Tool {
     }
     const Point point = streams_.advance_host();
     const StepPtr step = steps_.make(operation, operation.name, "the host");
-    for (const MemoryAccess& memory : operation.accesses) touch(memory, point, step, streams_.host(), Accessor::watcher);
+    for (const MemoryAccess& memory : operation.accesses) {
+      if (operation.kind == OperationKind::copy) forget_freed(memory);
+      touch(memory, point, step, streams_.host(), Accessor::watcher);
+    }
   }
 
   void allocate(const Operation& operation) {
@@ -333,13 +336,19 @@ class Detector final : public Tool {
     }
   }
 
-  /// Begins to check a copy's pageable memory. On the host backend, and with managed memory, the heap may place it where
-  /// stream-ordered memory was. Such a freed block is removed first.
-  void record_pageable(const MemoryAccess& memory) {
+  /// Removes a freed block that a copy uses, if it may be pageable memory now: on the host backend, and with managed memory,
+  /// the heap may place that where stream-ordered memory was.
+  void forget_freed(const MemoryAccess& memory) {
     const Block* const block = accesses_.memory().find(model::number_of(memory.address));
-    if ((block != nullptr && !block->freed && !block->is_pageable) || !model::is_readable(memory.address)) return;
-    if (block != nullptr && block->freed) accesses_.memory().remove(block->begin);
-    accesses_.add_pageable(Region(memory));
+    if (block != nullptr && block->freed && model::is_readable(memory.address)) accesses_.memory().remove(block->begin);
+  }
+
+  /// Begins to check a copy's pageable memory.
+  void record_pageable(const MemoryAccess& memory) {
+    forget_freed(memory);
+    const Block* const block = accesses_.memory().find(model::number_of(memory.address));
+    if ((block == nullptr || block->is_pageable) && model::is_readable(memory.address))
+      accesses_.add_pageable(Region(memory));
   }
 
   void add_function(std::uint64_t operation, Function function) {

@@ -114,8 +114,15 @@ constexpr std::string_view reserved_options[] = {
     "-save-temps", "--save-temps", "--version", "--help"};
 constexpr std::string_view reserved_prefixes[] = {"-o", "-x", "-M", "-d", "@"};
 
+// These give the next option to a part of the compiler.
+constexpr std::string_view forwarding_options[] = {"-mllvm", "-Xclang", "-Xassembler", "-Xlinker", "-Xpreprocessor"};
+
 void check_extra(const std::vector<std::string>& extra) {
+  bool is_forwarded = false;
   for (const std::string& option : extra) {
+    if (std::exchange(is_forwarded, false) && !option.empty() && option[0] != '@') continue;
+    is_forwarded = std::find(std::begin(forwarding_options), std::end(forwarding_options), option) !=
+                   std::end(forwarding_options);
     const bool is_reserved =
         std::find(std::begin(reserved_options), std::end(reserved_options), option) != std::end(reserved_options) ||
         std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),

@@ -32,7 +32,7 @@ nb::object class_of(DType type);
 const char* name_of(DType type);
 /// Returns the format of the buffer protocol (PEP 3118). It has no bfloat16, for which this is that of uint16, the raw bits.
 const char* format_of(DType type) noexcept;
-/// Returns the type for a format of the buffer protocol ; a null format means bytes. Empty if Weir has no such
+/// Returns the type for a format of the buffer protocol (PEP 3118); a null format means bytes. Empty if Weir has no such
 /// type: for another byte order, for structures, and for others.
 std::optional<DType> type_of_format(const char* format);
 

@@ -101,7 +101,10 @@ void drop_when_idle(PyObject* object, Device& device) noexcept {
   const std::lock_guard lock(waiting().mutex);
   const bool is_first = waiting().objects.empty();
   waiting().objects[&device].push_back(object);
-  if (is_first) support::reclaim_module(drop_idle);
+  if (is_first && !support::reclaim_module(drop_idle)) {
+    // Leaked, as at the end of the process. The next reference tries again.
+    waiting().objects.clear();
+  }
 }
 
 /// Returns a buffer over memory of `owner`, and keeps `owner` alive as long as the memory is used. `shown`: the object that
@@ -191,9 +194,7 @@ struct LentMemory {
   HostMemory memory;
   Ptr<HostRegistration> pinned{};
 
-  ~LentMemory() {
-    if (pinned) without_gil([&] { pinned.reset(); });
-  }
+  ~LentMemory() { release(pinned); }
 };
 
 void end_loan(PyObject* capsule) noexcept { delete static_cast<LentMemory*>(PyCapsule_GetPointer(capsule, nullptr)); }

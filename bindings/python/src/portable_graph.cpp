@@ -104,19 +104,14 @@ void bind(PortableObject& self, const std::string& name, nb::handle target, nb::
         "another library's array");
   function_thread().start("PortableGraph.bind");
   auto call = std::make_shared<PythonCall>(target, args);
-  without_gil([&] {
-    auto thrown = self.thrown ? self.thrown : std::make_shared<HostFunctionErrors>();
-    self.graph->bind(name, waiting_call(std::move(call), thrown));
-    self.thrown = std::move(thrown);
-  });
+  // Only with the GIL, because other threads may use this object.
+  if (!self.thrown) self.thrown = std::make_shared<HostFunctionErrors>();
+  without_gil([&, thrown = self.thrown] { self.graph->bind(name, waiting_call(std::move(call), thrown)); });
 }
 
 GraphObject build(PortableObject& self) {
-  std::shared_ptr<HostFunctionErrors> thrown;
-  GraphPtr graph = without_gil([&] {
-    thrown = self.thrown;
-    return self.graph->build();
-  });
+  std::shared_ptr<HostFunctionErrors> thrown = self.thrown;
+  GraphPtr graph = without_gil([&] { return self.graph->build(); });
   return {std::move(graph), std::move(thrown), nb::steal(PyDict_Values(self.bound.ptr()))};
 }
 
