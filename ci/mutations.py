@@ -92,8 +92,8 @@ ROWS = [
      "!quirk.releases.contains(release)) continue;\n"
      '    if (mutated(std::string(to_string(quirk.feature)) + "@" + std::to_string(quirk.releases.since) + std::string(quirk.gpus))) continue;\n'
      "    return &quirk;"),
-    ("quirks.cpp", "quirk.releases.contains(release)) return true;",
-     "quirk.releases.contains(release)) return !mutated(to_string(workaround));"),
+    ("quirks.cpp", "return found->second.contains(release);",
+     "return found->second.contains(release) && !mutated(to_string(workaround));"),
 ]
 
 

@@ -172,7 +172,7 @@ stage_asan() {
 
 stage_tsan() {
   local targets=(weir-conformance weir_conformance_program_tests weir-stress weir-collectives weir_collectives_tests weir_unit_tests
-    weir_late_load weir_collectives_story weir_mpi_ranks weir_store_tests weir_job)
+    weir_late_load weir_collectives_story weir_mpi_ranks weir_store_tests weir_job weir_c_tests)
   build tsan "${sanitized[@]}" "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g1 -DNDEBUG" -DWEIR_SANITIZE=thread || return 0
   heading "testing tsan"
   # oneTBB is not built with the thread sanitizer, so the file suppresses reports from it. Leave out conformance-program,
@@ -180,7 +180,7 @@ stage_tsan() {
   # less code.
   TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp:${TSAN_OPTIONS-}" \
     run_ctest build/ci-tsan --label-exclude '^(long|docs)$' --exclude-regex '^(unit\.refused|conformance-program|conformance\.host\.(few_features|no_capture)$)' \
-    --tests-regex '^(collectives|conformance|stress|unit)'
+    --tests-regex '^(c\.|collectives|conformance|stress|unit)'
 }
 
 # Builds only; the tests do not run here.

@@ -28,7 +28,7 @@ For those who ask whether Weir ran on hardware like theirs: the newest run on ea
 [The history](tested/history.md) has all runs. Anything else has not been run.
 
 **No AMD GPU has run any of this.** The HIP backend ran against Debian's runtime without a device, against stand-ins for the
-runtimes of 5.2 to 10.0, on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`, and against AMD's runtime over
+runtimes of 6.2 to 10.0, on NVIDIA GPUs through a bridge that presents CUDA's driver as `libamdhip64`, and against AMD's runtime over
 an emulated GPU. The workflows for AMD and NVIDIA runners (`.github/workflows/amd.yml`, `nvidia.yml`) have not run either: they
 need runners with such devices.
 

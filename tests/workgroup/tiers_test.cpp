@@ -222,7 +222,7 @@ extern "C" __global__ void some(int* out) {
       CAPTURE(error);
       CHECK(has(error, "mistakes.cu:13: thread 0 of block (0, 0, 0) calls __shfl_sync for lanes"));
       CHECK(has(error, "(0xffffff80)"));
-      CHECK(has(error_of("some", threads), "mistakes.cu:1"));
+      CHECK(has(error_of("some", threads), "mistakes.cu:18: "));
     }
     CHECK(error_of("lanes", 7) == "");
     CHECK(error_of("some", 8) == "");

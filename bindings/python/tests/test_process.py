@@ -249,3 +249,44 @@ def test_ctrl_c_ends_a_wait_for_room():
         gate.set()
         ctrl_c.join()
     stream.sync()
+
+
+def test_handlers_of_signals_run_during_a_wait():
+    stream = weir.Device().create_stream()
+    flag = stream.device.allocate(1, weir.uint32, kind="pinned")
+    word = np.asarray(flag)
+    word[0] = 0
+
+    def let_go(*_):
+        word[0] = 1
+
+    former = signal.signal(signal.SIGALRM, let_go)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        stream.wait_value(flag, 1)
+        stream.sync(timeout=60)
+    finally:
+        signal.signal(signal.SIGALRM, former)
+
+
+def test_fork_while_functions_are_under_way():
+    run(
+        """
+        stream = weir.Device().create_stream()
+        gate = threading.Event()
+        ran = []
+        stream.launch_host_func(gate.wait)
+        for i in range(20):
+            stream.launch_host_func(ran.append, i)
+        if os.fork() == 0:
+            try:
+                stream.launch_host_func(print)
+            except weir.ForkedProcessError:
+                sys.exit(0)
+            sys.exit(1)
+        assert os.wait()[1] == 0
+        gate.set()
+        stream.sync()
+        assert ran == list(range(20))
+        """
+    )
