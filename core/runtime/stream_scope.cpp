@@ -19,7 +19,11 @@ struct StreamScope::Entry {
   StreamPtr stream;
   std::uint64_t thread;
   Entry* outer;
-  std::atomic<bool> has_ended{false};  // on another thread; the entry is never freed then
+  std::atomic<bool> has_ended{false};  // on another thread
+  Entry* next_stray = nullptr;
+
+  /// The entries that have ended on another thread, which are never freed: their own thread may be reading them.
+  static inline std::atomic<Entry*> strays{nullptr};
 };
 
 // A plain pointer without a destructor, so that static and thread-local scopes can use it while the thread ends.
@@ -45,7 +49,7 @@ StreamScope::StreamScope(const Device& device, StreamPtr stream) {
     throw Error(Errc::wrong_device, "StreamScope", stream->describe(),
                 "the stream cannot be current on " + device.describe() + "; the current stream is unchanged");
   }
-  entry_ = new Entry{std::move(stream), detail::this_thread(), innermost, {}};
+  entry_ = new Entry{std::move(stream), detail::this_thread(), innermost};
   innermost = entry_;
 }
 
@@ -54,6 +58,9 @@ StreamScope::~StreamScope() {
     support::log(support::LogLevel::error,
                  "a StreamScope was destroyed on another thread than the one that created it; its stream is never released");
     entry_->has_ended = true;
+    entry_->next_stray = Entry::strays;
+    while (!Entry::strays.compare_exchange_weak(entry_->next_stray, entry_)) {
+    }
     return;
   }
   Entry** link = &innermost;
