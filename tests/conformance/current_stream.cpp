@@ -139,8 +139,8 @@ std::string errors_of(const std::function<void()>& f) {
 
 TEST_CASE("S17 scope: one that ends on another thread is an error in the log, and leaves both threads' scopes whole") {
   on_another_thread([] {
-    const StreamPtr outer = device().create_stream();
-    std::optional<StreamScope> stray(std::in_place, outer), nested(std::in_place, device().create_stream());
+    const StreamPtr before = current_stream(device()), inner = device().create_stream();
+    std::optional<StreamScope> stray(std::in_place, device().create_stream()), nested(std::in_place, inner);
     on_another_thread([&] {
       const StreamPtr theirs = device().create_stream();
       const StreamScope scope(theirs);
@@ -148,8 +148,9 @@ TEST_CASE("S17 scope: one that ends on another thread is an error in the log, an
       CHECK(errors.find("a StreamScope was destroyed on another thread than the one that created it") != errors.npos);
       CHECK(*current_stream(device()) == *theirs);
     });
+    CHECK(*current_stream(device()) == *inner);
     nested.reset();
-    CHECK(*current_stream(device()) == *outer);
+    CHECK(*current_stream(device()) == *before);
   });
 }
 
