@@ -169,9 +169,7 @@ std::string Stream::name() const {
 
 void StreamCore::forget_name(Stream& stream) noexcept {
   const std::uint32_t flags = stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed);
-  // Other objects of the same handle, which other code made, may have named it.
-  const bool ends_handle = destroys_handle(stream) && (flags & flag_external) != 0;
-  if ((flags & flag_named) != 0 || ends_handle) names::close(stream, ends_handle);
+  if ((flags & flag_named) != 0 || destroys_handle(stream)) names::close(stream, destroys_handle(stream));
 }
 
 void Event::set_name(std::string_view name) {

@@ -239,7 +239,8 @@ std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out <
 
 void StreamCore::begin_closing(Stream& stream) noexcept {
   const std::uint32_t flags = stream.flags_.fetch_or(flag_closed, std::memory_order_release);
-  if ((flags & (flag_named | flag_external)) != 0) forget_name(stream);
+  // Another object of a shared handle may have named it.
+  if ((flags & flag_named) != 0 || ((flags & flag_external) != 0 && destroys_handle(stream))) forget_name(stream);
   if (open_captures.load(std::memory_order_acquire) != 0) {
     // If this object owns the handle, end any capture of it; otherwise only a capture that this object began. The capture of
     // a conditional node's body is ended elsewhere, when the function that captures the body returns.

@@ -2,8 +2,8 @@
 #
 # How do I use Weir from several threads of Python?
 #
-# Any thread may use any object; the current stream is each thread's own. Calls that may wait release the interpreter's
-# lock. A stream for each thread keeps them out of each other's way.
+# Any thread may use any object, with [a few limits](python.md#free-threaded-python); the current stream is each thread's own.
+# Calls that may wait release the interpreter's lock. A stream for each thread keeps them out of each other's way.
 from concurrent.futures import ThreadPoolExecutor
 
 import weir

@@ -144,8 +144,8 @@ class WEIR_API Stream : public RefCounted {
   [[nodiscard]] int priority() const;
   /// Whether `close` or `release_handle` was called.
   [[nodiscard]] bool is_closed() const noexcept;
-  /// Names the native stream for tools, descriptions and errors, until this object closes it or is destroyed. The newest name
-  /// counts if several objects name it. Empty removes the name that this object set.
+  /// Names the native stream for tools, descriptions and errors, until this object closes it or is destroyed. The newest
+  /// name counts if several objects name it. Empty removes the name that this object set.
   void set_name(std::string_view name);
   /// The name, if this object has set one; else empty.
   [[nodiscard]] std::string name() const;
