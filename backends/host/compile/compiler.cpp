@@ -120,13 +120,15 @@ constexpr std::string_view forwarding_options[] = {"-mllvm", "-Xclang", "-Xassem
 void check_extra(const std::vector<std::string>& extra) {
   bool is_forwarded = false;
   for (const std::string& option : extra) {
-    if (std::exchange(is_forwarded, false) && !option.empty() && option[0] != '@') continue;
-    is_forwarded = std::find(std::begin(forwarding_options), std::end(forwarding_options), option) !=
-                   std::end(forwarding_options);
+    const bool is_value = is_forwarded;
+    const auto is_one_of = [&](const auto& list) {
+      return std::find(std::begin(list), std::end(list), option) != std::end(list);
+    };
+    is_forwarded = !is_value && is_one_of(forwarding_options);
     const bool is_reserved =
-        std::find(std::begin(reserved_options), std::end(reserved_options), option) != std::end(reserved_options) ||
-        std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
-                    [&](auto prefix) { return option.starts_with(prefix); });
+        is_value ? option.starts_with('@')
+                 : is_one_of(reserved_options) || std::any_of(std::begin(reserved_prefixes), std::end(reserved_prefixes),
+                                                              [&](auto prefix) { return option.starts_with(prefix); });
     if (is_reserved || option.empty() || option.find('\0') != std::string::npos) {
       throw std::invalid_argument(
           fmt::format("'{}' cannot be an extra option: Device::compile itself sets the input and the output", option));
