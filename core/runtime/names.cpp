@@ -168,8 +168,8 @@ std::string Stream::name() const {
 }
 
 void StreamCore::forget_name(Stream& stream) noexcept {
-  const std::uint32_t flags = stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed);
-  if ((flags & flag_named) != 0 || destroys_handle(stream)) names::close(stream, destroys_handle(stream));
+  stream.flags_.fetch_and(~flag_named, std::memory_order_relaxed);
+  names::close(stream, destroys_handle(stream));
 }
 
 void Event::set_name(std::string_view name) {
