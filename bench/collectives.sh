@@ -62,7 +62,7 @@ ranks() {
   local n=$1 file port pids=() status=0
   shift
   if [ "$WEIR_BACKEND" = host ]; then
-    WEIR_HOST_THREADS=1 by_mpi "$n" "${@//from=file=@FILE@/from=mpi}"
+    WEIR_HOST_THREADS=1 by_mpi "$n" "$@"
     return
   fi
   file=$(mktemp -u "$scratch/meet.XXXXXX") port=$((20000 + RANDOM % 10000))
@@ -96,15 +96,15 @@ for part in "${parts[@]}"; do
     right)
       check right_one_process 60 "$build/bin/weir-collectives" timeout=0 programs=20
       check right_timeout 60 "$build/bin/weir-collectives" timeout=30000 programs=20
-      bash_check right_processes 60 "ranks $gpus '$build/bin/weir-collectives' from=file=@FILE@ programs=20"
+      bash_check right_processes 60 "ranks $gpus '$build/bin/weir-collectives' from=environment programs=20"
       ;;
     sizes)
       check sizes_one_process 300 "$build/bin/weir-collectives" full=1 programs=0
-      bash_check sizes_processes 300 "ranks $gpus '$build/bin/weir-collectives' from=file=@FILE@ full=1 programs=0"
+      bash_check sizes_processes 300 "ranks $gpus '$build/bin/weir-collectives' from=environment full=1 programs=0"
       ;;
     death)
       # The limit also applies to creating the communicator.
-      bash_check death 90 "dying $gpus 1 '$build/bin/weir-collectives' from=file=@FILE@ timeout=15000"
+      bash_check death 90 "dying $gpus 1 '$build/bin/weir-collectives' from=environment timeout=15000"
       ;;
     bench)
       most=${MOST_BYTES:-1073741824}

@@ -35,7 +35,12 @@ std::string content_of(const CollectiveCall& call) {
   return is_paired(call) ? fmt::format("{} {}", call.count, to_string(call.type)) : describe(call);
 }
 
-bool is_compared(const Entry& entry) { return !entry.is_captured && !entry.is_refused; }
+// The operations that ranks compare.
+std::vector<Entry> compared(const FlightRecorder& recorder) {
+  std::vector<Entry> entries = recorder.entries();
+  std::erase_if(entries, [](const Entry& entry) { return entry.is_captured || entry.is_refused; });
+  return entries;
+}
 
 // One operation of another rank, as it has published it.
 struct Line {
@@ -99,8 +104,7 @@ std::optional<std::string> await_value(Peers& peers, int rank, std::string_view 
 }
 
 void publish_operations(Peers& peers, const FlightRecorder& recorder, int rank) {
-  std::vector<Entry> entries = recorder.entries();
-  std::erase_if(entries, [](const Entry& entry) { return !is_compared(entry); });
+  const std::vector<Entry> entries = compared(recorder);
   std::string text;
   for (std::size_t i = entries.size() - std::min(entries.size(), published_operations); i < entries.size(); ++i) {
     const Entry& entry = entries[i];
@@ -111,8 +115,7 @@ void publish_operations(Peers& peers, const FlightRecorder& recorder, int rank) 
 
 std::string absent_ranks(Peers& peers, const FlightRecorder& recorder, int rank, int ranks, Clock::time_point deadline,
                          bool names_operation) {
-  std::vector<Entry> entries = recorder.entries();
-  std::erase_if(entries, [](const Entry& entry) { return !is_compared(entry); });
+  const std::vector<Entry> entries = compared(recorder);
   if (entries.empty()) return "this rank has called no operation";
   // If the plugin does not see the ends, the last operation is the best guess.
   const auto is_open = [](const Entry& entry) { return entry.done.count() == 0; };

@@ -68,20 +68,6 @@ const char* operation_name(Kind kind) noexcept {
 // WEIR_COMM_CHECK, which the first communicator reads.
 std::atomic<bool> checks_operations{false};
 
-bool has_peer(Kind kind) noexcept {
-  return kind == Kind::broadcast || kind == Kind::reduce || kind == Kind::send || kind == Kind::receive;
-}
-
-// Whether this rank uses the call's send address; below, its receive address.
-bool uses_send(const CollectiveCall& call) noexcept {
-  if (call.kind == Kind::broadcast) return call.peer == call.communicator->rank();
-  return call.kind != Kind::receive;
-}
-bool uses_receive(const CollectiveCall& call) noexcept {
-  if (call.kind == Kind::reduce) return call.peer == call.communicator->rank();
-  return call.kind != Kind::send;
-}
-
 // Returns the capture of the stream. Throws `unsupported` if the stream captures and the communicator's calls cannot be
 // captured.
 CaptureState capture_of(const Communicator& communicator, const StreamCall& entered) {
@@ -213,6 +199,7 @@ namespace {
 
 void Communicator::enqueue(const CollectiveCall& asked) {
   CollectiveCall call = asked;
+  call.communicator = this;
   if (call.stream == nullptr) throw_null_stream(*this, operation_name(call.kind));
   Stream& stream = *call.stream;
   const StreamCall entered(stream, operation_name(call.kind));
@@ -228,7 +215,7 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   if (element == 0) [[unlikely]]
     throw_error(Errc::invalid_argument, "this value is not an element type; use the enumerators");
   entered.check_bytes(call.count, element * static_cast<std::size_t>(size_));
-  if (has_peer(call.kind) && (call.peer < 0 || call.peer >= size_)) [[unlikely]] {
+  if ((collectives::has_root(call) || collectives::is_paired(call)) && (call.peer < 0 || call.peer >= size_)) [[unlikely]] {
     throw_error(Errc::invalid_argument, fmt::format("rank {} does not exist; the ranks are 0 to {}", call.peer, size_ - 1));
   }
   if (collectives::reduces(call)) {
@@ -245,15 +232,16 @@ void Communicator::enqueue(const CollectiveCall& asked) {
   call.capture = capture_of(*this, entered);
   if (call.kind != Kind::barrier) {
     if (call.count == 0) return;
-    if ((call.send == nullptr && uses_send(call)) || (call.receive == nullptr && uses_receive(call))) [[unlikely]] {
-      throw_error(Errc::invalid_argument, fmt::format("the address of what is {} is null",
-                                                 call.send == nullptr && uses_send(call) ? "sent" : "received"));
+    const collectives::Extent bytes = collectives::extent(call);
+    const bool lacks_send = call.send == nullptr && bytes.sent != 0;
+    if (lacks_send || (call.receive == nullptr && bytes.received != 0)) [[unlikely]] {
+      throw_error(Errc::invalid_argument,
+                  fmt::format("the address of what is {} is null", lacks_send ? "sent" : "received"));
     }
     if (call.kind == Kind::all_to_all && call.send == call.receive) [[unlikely]] {
       throw_error(Errc::invalid_argument, "all_to_all cannot be in place; receive into other memory");
     }
   }
-  call.communicator = this;
   call.native_stream = StreamCore::handle(stream);
   if (open_group().depth != 0) {
     open_group().calls.push_back(call);
@@ -521,12 +509,20 @@ void Communicator::abort() {
   impl().fail("Communicator::abort was called");
 }
 
-CommunicatorLibrary::MpiPlace CommunicatorLibrary::mpi_place(const MpiCommunicator&) {
-  throw Error(Errc::unsupported, "CommunicatorLibrary::mpi_place", "", "this library is not MPI");
+namespace {
+
+[[noreturn]] void throw_lack(const char* function) {
+  throw Error(Errc::unsupported, function, "", "this library has no such function");
 }
 
+}  // namespace
+
+CommunicatorId CommunicatorLibrary::create_id(Device&) { throw_lack("CommunicatorLibrary::create_id"); }
+CommunicatorLibrary::MpiPlace CommunicatorLibrary::mpi_place(const MpiCommunicator&) {
+  throw_lack("CommunicatorLibrary::mpi_place");
+}
 void CommunicatorLibrary::mpi_broadcast(const MpiCommunicator&, std::span<std::byte>) {
-  throw Error(Errc::unsupported, "CommunicatorLibrary::mpi_broadcast", "", "this library is not MPI");
+  throw_lack("CommunicatorLibrary::mpi_broadcast");
 }
 
 }  // namespace weir

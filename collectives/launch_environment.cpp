@@ -19,23 +19,21 @@ namespace {
 struct Launcher {
   const char *name, *rank, *ranks, *local_rank;
   const char* run;  // the variable that names the run, or null
-  const char *node, *nodes;
+  const char* nodes;
   bool manages_resources;  // other launchers start their daemons by it, with ranks of their own
 };
 
 // In order: what may run within another comes first, and a launcher that also sets another's variables before that one.
 constexpr Launcher launchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID", "GROUP_RANK", "GROUP_WORLD_SIZE", false},
-    {"JSM", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", "PMIX_NAMESPACE", nullptr, nullptr,
-     false},
-    {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", nullptr, nullptr, nullptr, false},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE", nullptr,
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RUN_ID", "GROUP_WORLD_SIZE", false},
+    {"JSM", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", "PMIX_NAMESPACE", nullptr, false},
+    {"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", nullptr, nullptr, false},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "PMIX_NAMESPACE",
      "OMPI_MCA_orte_num_nodes", false},
-    {"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_APID", "PALS_NODEID", nullptr, true},
-    {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", "FLUX_JOB_ID", nullptr, "FLUX_JOB_NNODES", true},
-    {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", nullptr, nullptr, nullptr, false},
-    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, "SLURM_NODEID", "SLURM_STEP_NUM_NODES",
-     true},
+    {"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_APID", nullptr, true},
+    {"Flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", "FLUX_JOB_ID", "FLUX_JOB_NNODES", true},
+    {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", nullptr, nullptr, false},
+    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, "SLURM_STEP_NUM_NODES", true},
 };
 const Launcher& torchrun = launchers[0];
 const Launcher& slurm = launchers[std::size(launchers) - 1];
@@ -142,7 +140,6 @@ LaunchEnvironment LaunchEnvironment::read() {
   result.rank = found->rank;
   result.ranks = found->ranks;
   result.local_rank = number_or(launcher.local_rank, result.rank);
-  result.node = number_or(launcher.node, -1);
   result.nodes = number_or(launcher.nodes, 0);
   if (launcher.run != nullptr) result.run_id = support::environment(launcher.run).value_or("");
   // After a restart, ranks of the earlier start must not be met.

@@ -27,12 +27,10 @@ CommunicatorLibrary* open_plugin(const std::string& name, const char* operation)
   const auto folders = detail::plugin_folders(support::environment("WEIR_PLUGIN_PATH"));
   const std::string path = detail::find_plugin(plugin, folders, attempts);
   if (path.empty()) {
-    std::string tried;
-    for (const LoadAttempt& a : attempts) tried += fmt::format("{}{} ({})", tried.empty() ? "" : ", ", a.path, a.outcome);
     throw Error(
         Errc::plugin_not_found, operation, object,
         fmt::format("the plugin libweir_{}.so was not found; install it, or set WEIR_PLUGIN_PATH to its folder; tried {}",
-                    plugin, tried));
+                    plugin, detail::list_attempts(attempts)));
   }
   detail::PluginNote note;
   const detail::Library library = detail::load_plugin(plugin, path, note, attempts);

@@ -1,31 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 #include "collectives/from_first.hpp"
 #include "collectives/libraries.hpp"
 #include "collectives/peers.hpp"
 #include "collectives/process_peers.hpp"
 #include "collectives/store/connection.hpp"
-#include "core/base/file_descriptor.hpp"
 #include "core/runtime/thread_state.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/plugin/communicator.hpp"
 #include "weir/plugin/support.hpp"
 
-/// Creates communicators: from the devices of one process, or for one rank with an id, a rendezvous file or MPI.
+/// Creates communicators: from the devices of one process, or for one rank with an id or MPI.
 namespace weir {
 
 using collectives::open_library;
@@ -54,6 +47,14 @@ std::string library_for(const char* operation, Device& device, const Communicato
                           own, own == "host" ? ", gloo" : ""));
 }
 
+// Returns the library if its processes connect by an id.
+CommunicatorLibrary& library_with_ids(const char* operation, Device& device, const CommunicatorOptions& options) {
+  const std::string name = library_for(operation, device, options, "host");
+  if (name == "nccl" || name == "rccl") return open_library(name, operation);
+  throw Error(Errc::unsupported, operation, device.describe(),
+              fmt::format("the library {} does not use ids; use Communicator::from_environment or from_mpi", name));
+}
+
 void check_devices(const char* operation, std::span<Device* const> devices) {
   const auto throw_error = [&](std::string_view cause) { throw Error(Errc::invalid_argument, operation, "", cause); };
   if (devices.empty()) throw_error("the list of devices is empty; pass at least one");
@@ -80,49 +81,6 @@ void check_ranks(const char* operation, std::size_t devices, int first, int rank
 // A century, so that the end of the time can be calculated.
 std::chrono::milliseconds timeout_of(const CommunicatorOptions& options) {
   return std::min<std::chrono::milliseconds>(options.timeout, std::chrono::hours(24 * 365 * 100));
-}
-
-std::string system_text(int error) { return std::generic_category().message(error); }
-
-// Writes the file atomically, so that readers never see an incomplete file.
-void write_id(const char* operation, const std::string& path, const CommunicatorId& id) {
-  const std::string partial = fmt::format("{}.{}", path, ::getpid());
-  const auto throw_error = [&](const char* what) {
-    const int error = errno;
-    ::unlink(partial.c_str());
-    throw Error(Errc::invalid_argument, operation, path, fmt::format("{}: {}", what, system_text(error)));
-  };
-  detail::FileDescriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file || !file.write(id.bytes.data(), id.bytes.size()) || !file.close()) throw_error("the file cannot be written");
-  // link() fails if the file exists. Then it comes from another run, and its id is no longer valid.
-  if (::link(partial.c_str(), path.c_str()) != 0) {
-    throw_error(errno == EEXIST
-                    ? "the file exists, perhaps from an earlier run; remove it, or use a different path for each run"
-                    : "the file cannot be written");
-  }
-  ::unlink(partial.c_str());
-}
-
-CommunicatorId read_id(const char* operation, const std::string& path, std::chrono::milliseconds timeout) {
-  const auto begin = std::chrono::steady_clock::now();
-  CommunicatorId id;
-  for (;;) {
-    if (const detail::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)); file) {
-      if (file.read(id.bytes.data(), id.bytes.size())) return id;
-      throw Error(Errc::invalid_argument, operation, path,
-                  "the file does not contain an id; use a different path for each run");
-    }
-    if (errno != ENOENT) {
-      throw Error(Errc::invalid_argument, operation, path, "the file cannot be read: " + system_text(errno));
-    }
-    if (timeout.count() != 0 && std::chrono::steady_clock::now() - begin > timeout) {
-      throw Error(
-          Errc::communicator_failed, operation, path,
-          fmt::format("rank 0 has not written the file within {} ms; check that it is running and uses the same folder",
-                      timeout.count()));
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
 }
 
 // Threads that make communicators at the same time may have counted them in different orders.
@@ -160,7 +118,7 @@ std::vector<CommunicatorPtr> Communicator::from_devices(std::span<Device* const>
 CommunicatorId Communicator::create_id(Device& device, const CommunicatorOptions& options) {
   const char* const operation = "Communicator::create_id";
   detail::enter(operation);
-  return open_library(library_for(operation, device, options, "host"), operation).create_id(device);
+  return library_with_ids(operation, device, options).create_id(device);
 }
 
 std::vector<CommunicatorPtr> Communicator::from_id(std::span<Device* const> devices, int first_rank, int ranks,
@@ -169,7 +127,7 @@ std::vector<CommunicatorPtr> Communicator::from_id(std::span<Device* const> devi
   detail::enter(operation);
   check_devices(operation, devices);
   check_ranks(operation, devices.size(), first_rank, ranks);
-  return open_library(library_for(operation, *devices[0], options, "host"), operation)
+  return library_with_ids(operation, *devices[0], options)
       .create({.devices = devices, .first_rank = first_rank, .ranks = ranks, .id = &id, .timeout = timeout_of(options)});
 }
 
@@ -177,25 +135,6 @@ CommunicatorPtr Communicator::from_id(Device& device, int rank, int ranks, const
                                       const CommunicatorOptions& options) {
   Device* const one = &device;
   return from_id(std::span(&one, 1), rank, ranks, id, options).front();
-}
-
-CommunicatorPtr Communicator::from_file(Device& device, int rank, int ranks, const std::string& path,
-                                        const CommunicatorOptions& options) {
-  const char* const operation = "Communicator::from_file";
-  detail::enter(operation);
-  check_ranks(operation, 1, rank, ranks);
-  // If the library does not support ids, each rank throws here, so that no rank waits for the file.
-  const std::string name = library_for(operation, device, options, "host");
-  CommunicatorLibrary& library = open_library(name, operation);
-  if (name == "host" || name == "mpi" || name == "gloo") library.create_id(device);
-  if (rank != 0) return from_id(device, rank, ranks, read_id(operation, path, timeout_of(options)), options);
-  const CommunicatorId id = create_id(device, options);
-  write_id(operation, path, id);
-  struct Removal {
-    const std::string& file;
-    ~Removal() { ::unlink(file.c_str()); }
-  } const removal{path};
-  return from_id(device, rank, ranks, id, options);
 }
 
 CommunicatorPtr Communicator::from_mpi(Device& device, const MpiCommunicator& communicator,

@@ -8,37 +8,20 @@
 #include <vector>
 
 #include "weir/device.hpp"
-#include "weir/stream.hpp"
 
 namespace weir::gloo {
 
-Communicator::Communicator(const Library& library, Device& device, std::shared_ptr<Engine> engine)
-    : weir::CommunicatorImpl(device, engine->rank(), engine->size(), library.label(), engine->timeout()),
+Communicator::Communicator(const Library& library, Device& device, const std::shared_ptr<Engine>& engine)
+    : StepCommunicator(device, engine->rank(), engine->size(), library.label(), engine->timeout(),
+                       {engine, &engine->failure()}),
       library_(library),
-      engine_(std::move(engine)),
-      steps_(device) {
-  if (const std::string obstacle = collectives::capture_obstacle(device); !obstacle.empty())
-    set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
-  flight_recorder()->set_marks(true);
+      engine_(engine) {
   engine_->set_recorder(flight_recorder());
-  engine_->on_failure().set([this] { do_check(); });
+  follow_failure();
 }
 
-Communicator::~Communicator() { engine_->on_failure().set({}); }
-
-void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
-  for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) {
-    Communicator& rank = static_cast<Communicator&>(*step[0].communicator);
-    rank.check();
-    const CaptureState capture = step[0].capture;
-    collectives::StreamsOfStep streams(step);
-    const std::uint64_t last = step.back().number;
-    rank.steps_.enqueue(streams.first(), capture, [engine = rank.engine_, step = std::move(step)](collectives::StepEnd end) {
-      engine->begin(step, end);
-    });
-    rank.flight_recorder()->accept(last);
-    streams.go_on();
-  }
+collectives::StepQueue::Begin Communicator::step_of(std::vector<CollectiveCall> calls) {
+  return [engine = engine_, calls = std::move(calls)](collectives::StepEnd end) { engine->begin(calls, end); };
 }
 
 // The ranks of each color meet through the peers. Each process has one rank.
@@ -52,11 +35,6 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
                                                         .rank = static_cast<int>(place - members[0].begin()),
                                                         .timeout = timeout()});
   return {make_ptr<Communicator>(library_, device(), engine)};
-}
-
-void Communicator::do_check() {
-  if (!engine_->has_failed()) return;
-  engine_->late() != 0 ? fail_late(engine_->late()) : fail(engine_->cause());
 }
 
 void Communicator::do_abort() noexcept { engine_->fail("the communicator has failed"); }

@@ -9,13 +9,11 @@
 #include <initializer_list>
 #include <new>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "collectives/host/reduce.hpp"
 #include "collectives/operation.hpp"
-#include "weir/plugin/support.hpp"
+#include "collectives/threads.hpp"
 
 namespace weir::gloo {
 
@@ -132,15 +130,7 @@ void Engine::connect(const Meeting& meeting) {
 std::shared_ptr<Engine> Engine::start(transport::Device& device, const Meeting& meeting) {
   const std::shared_ptr<Engine> engine(new Engine(device, meeting));
   engine->connect(meeting);
-  try {
-    const support::SignalsBlocked blocked;  // also for SIGPIPE, which the thread may cause
-    std::thread([engine] { engine->run(); }).detach();
-  } catch (const std::system_error& error) {
-    throw Error(Errc::out_of_memory, "Communicator::from_environment", "",
-                fmt::format("the communicator's thread could not be started: {}; raise the limit on threads (ulimit -u, "
-                            "pids.max)",
-                            error.what()));
-  }
+  collectives::start_thread("of a communicator", [engine] { engine->run(); }).detach();
   // The thread owns the engine. The pointer that is returned ends the thread when its last copy is destroyed.
   return {engine.get(), [engine](Engine*) {
             const std::lock_guard lock(engine->mutex_);
@@ -185,13 +175,13 @@ class Engine::Round {
 void Engine::await(transport::UnboundBuffer& buffer, int peer, bool is_send) {
   {
     const std::lock_guard lock(mutex_);
-    if (failed_) throw Failed();
+    if (failure_.has_failed()) throw Failed();
     awaited_ = &buffer;
   }
   const auto end = [this] {
     const std::lock_guard lock(mutex_);
     awaited_ = nullptr;
-    if (failed_) throw Failed();
+    if (failure_.has_failed()) throw Failed();
   };
   // Gloo takes -1 for its own default, and adds the time to now, so the longest one would overflow.
   auto limit = milliseconds(std::chrono::hours(24 * 365));
@@ -387,7 +377,7 @@ void Engine::run() {
     if (steps_.empty()) return;
     Step step = std::move(steps_.front());
     steps_.pop_front();
-    if (!failed_) {
+    if (!failure_.has_failed()) {
       lock.unlock();
       try {
         run_calls(step);
@@ -396,11 +386,11 @@ void Engine::run() {
         fail("host memory is exhausted: no memory for " + std::string(to_string(step.calls.front().kind)));
       } catch (const std::exception& error) {
         if (Clock::now() >= deadline_) {
-          end_late();
+          fail("an operation has not ended within the timeout", current_);
         } else {
           // When a rank dies, its connections end before the store reports the death. That report has the better text.
           lock.lock();
-          wake_.wait_for(lock, std::chrono::seconds(1), [this] { return failed_.load(); });
+          wake_.wait_for(lock, std::chrono::seconds(1), [this] { return failure_.has_failed(); });
           lock.unlock();
           fail(error.what());
         }
@@ -409,12 +399,12 @@ void Engine::run() {
     }
     lock.unlock();
     step.end();
-    if (failed_) {
+    if (failure_.has_failed()) {
       for (int peer = 0; !is_closed && peer < size_; ++peer) {
         if (peer != rank_) context_->getPair(peer)->close();
       }
       is_closed = true;
-      on_failure_.call();
+      failure_.tell();
     }
     lock.lock();
   }
@@ -422,29 +412,14 @@ void Engine::run() {
 
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
-void Engine::fail(std::string_view why) noexcept {
+void Engine::fail(std::string_view why, std::uint64_t late) noexcept {
   const std::lock_guard lock(mutex_);
-  if (failed_) return;
-  try {
-    cause_ = why;
-  } catch (const std::bad_alloc&) {  // the failure has no text
-  }
-  failed_.store(true, std::memory_order_release);
+  if (!failure_.set(why, late)) return;
   if (awaited_ != nullptr) {
     awaited_->abortWaitSend();
     awaited_->abortWaitRecv();
   }
   wake_.notify_all();
-}
-
-void Engine::end_late() noexcept {
-  late_ = current_;
-  fail("an operation has not ended within the timeout");
-}
-
-std::string Engine::cause() const {
-  const std::lock_guard lock(mutex_);
-  return cause_;
 }
 
 }  // namespace weir::gloo

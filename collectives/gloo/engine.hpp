@@ -5,7 +5,6 @@
 #include <gloo/transport/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -65,13 +64,10 @@ class Engine {
   void begin(const std::vector<CollectiveCall>& calls, collectives::StepEnd end);
   /// Ends the step that is running, and all later ones. When a step has ended, the memory of its calls is not used. Any
   /// thread.
-  void fail(std::string_view why) noexcept;
-  bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// Called on the engine's thread after a failure, behind each step.
-  collectives::FailureHandler& on_failure() noexcept { return on_failure_; }
-  /// After a failure: the number of the call that took too long, or else the cause.
-  std::uint64_t late() const noexcept { return late_; }
-  std::string cause() const;
+  /// `late`: as for `EngineFailure`.
+  void fail(std::string_view why, std::uint64_t late = 0) noexcept;
+  /// The engine's thread tells of it behind each step.
+  collectives::EngineFailure& failure() noexcept { return failure_; }
 
  private:
   struct Step {
@@ -92,7 +88,6 @@ class Engine {
   void reduce_parts(const CollectiveCall& call, std::size_t total, std::size_t part, void* into, std::uint64_t slot);
   void gather_parts(const CollectiveCall& call, std::size_t total, std::size_t part, std::uint64_t slot, int complete = -1);
   void await(transport::UnboundBuffer& buffer, int peer, bool is_send);
-  void end_late() noexcept;
 
   const int rank_, size_;
   const std::chrono::milliseconds timeout_;
@@ -106,16 +101,13 @@ class Engine {
   Clock::time_point deadline_;
   std::uint64_t current_ = 0;  // the number of the call that the thread waits for
 
-  collectives::FailureHandler on_failure_;
+  collectives::EngineFailure failure_;
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::deque<Step> steps_;
   bool is_closing_ = false;
   transport::UnboundBuffer* awaited_ = nullptr;
-  std::string cause_;
-  std::atomic<std::uint64_t> late_{0};
-  std::atomic<bool> failed_{false};
 };
 
 }  // namespace weir::gloo

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/gloo/library.hpp"
 
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <gloo/config.h>
 #include <gloo/transport/tcp/attr.h>
-#include <ifaddrs.h>
 #include <link.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <numeric>
 #include <string_view>
+#include <vector>
 
+#include "collectives/addresses.hpp"
 #include "collectives/gloo/communicator.hpp"
 #include "collectives/gloo/engine.hpp"
 #include "weir/launch_environment.hpp"
@@ -63,14 +63,6 @@ std::string build_id_of(const link_map& library) {
 // ends the process if it sees the flag.
 int deep_binding() { return ::dlsym(RTLD_DEFAULT, "__sanitizer_print_stack_trace") == nullptr ? RTLD_DEEPBIND : 0; }
 
-std::string text_of(const sockaddr& address) {
-  char text[INET6_ADDRSTRLEN] = {};
-  const void* const bytes = address.sa_family == AF_INET
-                                ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr)
-                                : &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  return ::inet_ntop(address.sa_family, bytes, text, sizeof(text)) != nullptr ? text : "";
-}
-
 // This machine's address of a family on the way to a host; "" if there is no way. Sends nothing.
 std::string address_towards(const std::string& host, int family) {
   addrinfo hints{}, *found = nullptr;
@@ -84,23 +76,10 @@ std::string address_towards(const std::string& host, int family) {
     socklen_t size = sizeof(own);
     if (socket >= 0 && ::connect(socket, i->ai_addr, i->ai_addrlen) == 0 &&
         ::getsockname(socket, reinterpret_cast<sockaddr*>(&own), &size) == 0)
-      result = text_of(reinterpret_cast<const sockaddr&>(own));
+      result = collectives::text_of(reinterpret_cast<const sockaddr&>(own));
     if (socket >= 0) ::close(socket);
   }
   ::freeaddrinfo(found);
-  return result;
-}
-
-// The address of the first interface that is up and leads to other machines; "" if there is none.
-std::string first_address() {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return "";
-  std::string result;
-  for (const ifaddrs* i = all; i != nullptr && result.empty(); i = i->ifa_next) {
-    if (i->ifa_addr != nullptr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & (IFF_UP | IFF_LOOPBACK)) == IFF_UP)
-      result = text_of(*i->ifa_addr);
-  }
-  ::freeifaddrs(all);
   return result;
 }
 
@@ -119,7 +98,11 @@ transport::tcp::attr network() {
         network.hostname = address_towards(launch.first_host, family);
     }
     const bool is_loopback = network.hostname.starts_with("127.") || network.hostname == "::1";
-    if (launch.first_host != "127.0.0.1" && (network.hostname.empty() || is_loopback)) network.hostname = first_address();
+    if (launch.first_host != "127.0.0.1" && (network.hostname.empty() || is_loopback)) {
+      const std::vector<std::string> own = collectives::own_addresses();
+      const auto first = std::find_if(own.begin(), own.end(), [](const std::string& a) { return a.find(':') == a.npos; });
+      network.hostname = first != own.end() ? *first : "";
+    }
   }
   if (network.hostname.empty()) network.hostname = "127.0.0.1";
   return network;
@@ -162,16 +145,7 @@ Library::Library() {
   }
 }
 
-CommunicatorId Library::create_id(Device& device) {
-  throw Error(Errc::unsupported, "Communicator::create_id", device.describe(),
-              "Gloo does not use ids; use Communicator::from_environment");
-}
-
 std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request) {
-  if (request.peers == nullptr) {
-    throw Error(Errc::unsupported, "Communicator::from_id", label_,
-                "Gloo does not use ids; use Communicator::from_environment");
-  }
   std::vector<int> members(static_cast<std::size_t>(request.ranks));
   std::iota(members.begin(), members.end(), 0);
   const auto engine = Engine::start(device(), {.peers = *request.peers,

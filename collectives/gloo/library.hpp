@@ -24,7 +24,6 @@ class Library final : public CommunicatorLibrary {
   const std::string& label() const noexcept { return label_; }
   transport::Device& device() const noexcept { return *device_; }
 
-  CommunicatorId create_id(Device& device) override;
   std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) override;
 
  private:

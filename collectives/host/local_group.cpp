@@ -7,11 +7,11 @@
 #include <condition_variable>
 #include <cstring>
 #include <list>
-#include <system_error>
 #include <thread>
 
 #include "collectives/host/reduce.hpp"
 #include "collectives/operation.hpp"
+#include "collectives/threads.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/plugin/waits.hpp"
@@ -48,18 +48,6 @@ std::string absent_from(const std::vector<std::optional<CommunicatorSplit>>& cal
   return absent;
 }
 
-template <class Loop>
-void start_thread(const char* purpose, Loop loop) {
-  try {
-    const support::SignalsBlocked blocked;
-    std::thread(std::move(loop)).detach();
-  } catch (const std::system_error& e) {
-    throw Error(Errc::out_of_memory, "Communicator::from_devices", "host",
-                fmt::format("the thread {} could not be started: {}; raise the limit on threads (ulimit -u, pids.max)",
-                            purpose, e.what()));
-  }
-}
-
 }  // namespace
 
 // --- Threads ----------------------------------------------------------------------------------------------------------
@@ -78,7 +66,7 @@ class LocalGroup::Workers {
     const std::lock_guard lock(mutex_);
     wanted = std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
     try {
-      for (; threads_ < wanted; ++threads_) start_thread("for the work of collectives", [this] { work(); });
+      for (; threads_ < wanted; ++threads_) start_thread("for the work of collectives", [this] { work(); }).detach();
     } catch (const Error&) {
       if (threads_ == 0) throw;
     }
@@ -135,54 +123,6 @@ class LocalGroup::Workers {
   std::size_t threads_ = 0;
 };
 
-// The thread that checks the groups with a timeout.
-class LocalGroup::TimeKeeper {
- public:
-  static TimeKeeper& instance() {
-    static detail::NoDestructor<TimeKeeper> keeper;
-    return *keeper;
-  }
-
-  void add(LocalGroup& group) {
-    const std::lock_guard lock(mutex_);
-    groups_.push_back(&group);
-    if (!is_started_) {
-      try {
-        start_thread("for the timeouts of collectives", [this] { run(); });
-      } catch (...) {
-        groups_.pop_back();
-        throw;
-      }
-      is_started_ = true;
-    }
-    wake_.notify_one();
-  }
-  void remove(LocalGroup& group) noexcept {
-    const std::lock_guard lock(mutex_);  // waits for a running check
-    std::erase(groups_, &group);
-  }
-
- private:
-  void run() noexcept {
-    using std::chrono::milliseconds;
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      milliseconds pause(1000);
-      for (const LocalGroup* const group : groups_) pause = std::min(pause, group->timeout_ / 4 + milliseconds(1));
-      if (groups_.empty())
-        wake_.wait(lock);
-      else
-        wake_.wait_for(lock, pause);
-      for (LocalGroup* const group : groups_) group->check_time();
-    }
-  }
-
-  std::mutex mutex_;  // locked before a group's mutex
-  std::condition_variable wake_;
-  std::vector<LocalGroup*> groups_;
-  bool is_started_ = false;
-};
-
 // --- A group ----------------------------------------------------------------------------------------------------------
 
 // The list of all groups in the process.
@@ -208,7 +148,7 @@ LocalGroup::LocalGroup(int ranks, std::chrono::milliseconds timeout)
   const std::lock_guard lock(all.mutex);
   all.groups.push_back(this);
   Workers::instance().ensure_started(static_cast<std::size_t>(ranks));
-  if (timeout_.count() != 0) TimeKeeper::instance().add(*this);
+  if (timeout_.count() != 0) Watch<LocalGroup>::instance().add(*this);
 }
 
 LocalGroup::~LocalGroup() {
@@ -217,19 +157,23 @@ LocalGroup::~LocalGroup() {
     const std::lock_guard lock(all.mutex);
     std::erase(all.groups, this);
   }
-  if (timeout_.count() != 0) TimeKeeper::instance().remove(*this);
+  if (timeout_.count() != 0) Watch<LocalGroup>::instance().remove(*this);
 }
 
-std::string LocalGroup::cause() const {
-  const std::lock_guard lock(mutex_);
-  return cause_;
+template <class Group, class F>
+void LocalGroup::for_each_queue(Group& group, F function) {
+  for (auto& queue : group.collectives_) function(queue);
+  for (auto& [ranks, pair] : group.pairs_) {
+    function(pair.sent);
+    function(pair.received);
+  }
 }
 
 // --- Meeting ----------------------------------------------------------------------------------------------------------
 
 void LocalGroup::arrive(int rank, std::span<const CollectiveCall> calls, StepEnd end) noexcept {
   const std::lock_guard lock(mutex_);
-  if (failed_.load(std::memory_order_relaxed)) return Workers::instance().add({&end, 1});
+  if (failure_.has_failed()) return Workers::instance().add({&end, 1});
   const auto arrival = std::make_shared<Arrival>();
   arrival->rank = rank;
   arrival->calls.assign(calls.begin(), calls.end());
@@ -333,7 +277,7 @@ std::vector<LocalGroup::Part> LocalGroup::split(std::span<const CommunicatorSpli
     split_moved_.notify_all();
   } else {
     look_for_absent();
-    const auto is_over = [&] { return !split->parts.empty() || failed_.load(std::memory_order_relaxed); };
+    const auto is_over = [&] { return !split->parts.empty() || failure_.has_failed(); };
     if (timeout_.count() == 0)
       split_moved_.wait(lock, is_over);
     else if (!split_moved_.wait_for(lock, timeout_, is_over))
@@ -373,18 +317,12 @@ void LocalGroup::let_go(std::span<const Waiting> calls, std::vector<StepEnd>& en
 
 // Fails the group and ends all its waits. `calls`: further calls to end, which are no longer in the queues.
 void LocalGroup::fail_locked(const std::string& cause, std::vector<Waiting> calls) noexcept {
-  if (failed_.load(std::memory_order_relaxed)) return;
-  cause_ = cause;
-  failed_.store(true, std::memory_order_release);
+  if (!failure_.set(cause)) return;
   const auto take = [&](std::deque<Waiting>& queue) {
     calls.insert(calls.end(), std::make_move_iterator(queue.begin()), std::make_move_iterator(queue.end()));
     queue.clear();
   };
-  for (auto& queue : collectives_) take(queue);
-  for (auto& [ranks, pair] : pairs_) {
-    take(pair.sent);
-    take(pair.received);
-  }
+  for_each_queue(*this, take);
   std::vector<StepEnd> ends;
   let_go(calls, ends);
   Workers::instance().add(ends);
@@ -447,16 +385,11 @@ std::string LocalGroup::described_wait(const void* word) const {
                          absent_for(waiting));
     }
   };
-  for (const auto& queue : collectives_) look(queue);
-  for (const auto& [ranks, pair] : pairs_) {
-    look(pair.sent);
-    look(pair.received);
-  }
+  for_each_queue(*this, look);
   return text;
 }
 
-// Fails the group if a call has waited longer than the timeout.
-void LocalGroup::check_time() {
+void LocalGroup::look() noexcept {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   const auto look = [&](const std::deque<Waiting>& queue) {
@@ -465,11 +398,7 @@ void LocalGroup::check_time() {
     fail_locked(fmt::format("{} of rank {} has waited for {} ms for rank {}", describe(*first.call), first.arrival->rank,
                             timeout_.count(), absent_for(first)));
   };
-  for (const auto& queue : collectives_) look(queue);
-  for (const auto& [ranks, pair] : pairs_) {
-    look(pair.sent);
-    look(pair.received);
-  }
+  for_each_queue(*this, look);
 }
 
 void LocalGroup::finish(const Job& job, std::vector<StepEnd>& ends) noexcept {

@@ -47,8 +47,9 @@ class LocalGroup final : public RefCounted {
   void fail(const std::string& cause) noexcept;
   int size() const noexcept { return ranks_; }
   std::chrono::milliseconds timeout() const noexcept { return timeout_; }
-  bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  std::string cause() const;
+  EngineFailure& failure() noexcept { return failure_; }
+  /// Fails the group if a call has waited longer than the timeout.
+  void look() noexcept;
   /// If a stream waits for other ranks through this word, returns a description, such as "all_reduce of 4 float of rank 0
   /// waits for rank 1". Otherwise returns "".
   static std::string describe_wait(const void* word);
@@ -94,8 +95,9 @@ class LocalGroup final : public RefCounted {
   class All;
   std::string described_wait(const void* word) const;
   class Workers;
-  class TimeKeeper;
 
+  template <class Group, class F>
+  static void for_each_queue(Group& group, F function);
   void match(int rank, const ArrivalPtr& arrival);
   void match_pair(Pair& pair);
   void match_collectives();
@@ -106,16 +108,14 @@ class LocalGroup final : public RefCounted {
   static void let_go(std::span<const Waiting> calls, std::vector<StepEnd>& ends) noexcept;
   void finish(const Job& job, std::vector<StepEnd>& ends) noexcept;
   std::string absent_for(const Waiting& waiting) const;
-  void check_time();
   static void run_tile(const Job& job, std::size_t tile) noexcept;
 
   const int ranks_;
   const std::chrono::milliseconds timeout_;
   std::vector<std::shared_ptr<FlightRecorder>> recorders_;  // by rank
-  std::atomic<bool> failed_{false};
+  EngineFailure failure_;
 
   mutable std::mutex mutex_;  // guards the members below
-  std::string cause_;
   std::vector<std::deque<Waiting>> collectives_;  // by rank
   std::map<std::pair<int, int>, Pair> pairs_;     // by sender and receiver
   std::vector<bool> has_left_;                    // by rank

@@ -14,6 +14,7 @@
 #include "weir/backend.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
+#include "weir/plugin/flight_recorder.hpp"
 
 namespace weir::collectives {
 namespace {
@@ -156,9 +157,59 @@ void StepQueue::enqueue(Stream& stream, const CaptureState& capture, Begin begin
   last_stream_ = stream.id();
 }
 
-// --- Groups -----------------------------------------------------------------------------------------------------------
+// --- Communicators ----------------------------------------------------------------------------------------------------
 
-std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall> calls) {
+bool EngineFailure::set(std::string_view cause, std::uint64_t late) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (failed_.load(std::memory_order_relaxed)) return false;
+  late_ = late;
+  try {
+    cause_ = cause;
+  } catch (const std::bad_alloc&) {  // the failure has no text
+  }
+  failed_.store(true, std::memory_order_release);
+  return true;
+}
+
+StepCommunicator::StepCommunicator(Device& device, int rank, int size, std::string library,
+                                   std::chrono::milliseconds timeout, std::shared_ptr<EngineFailure> failure)
+    : CommunicatorImpl(device, rank, size, std::move(library), timeout), failure_(std::move(failure)), steps_(device) {
+  flight_recorder()->set_marks(true);
+  for (const Feature needed : {Feature::memory_operations_in_capture, Feature::host_functions_in_capture}) {
+    if (device.supports(needed)) continue;
+    set_feature(CommunicatorFeature::capture, Support::absent,
+                "it needs the device's feature '" + std::string(to_string(needed)) + "': " + device.feature(needed).reason);
+    break;
+  }
+}
+
+// The engine must not call an object whose destructor has begun.
+void StepCommunicator::dispose() noexcept {
+  failure_->on_failure({});
+  CommunicatorImpl::dispose();
+}
+
+void StepCommunicator::do_check() {
+  if (!failure_->has_failed()) return;
+  failure_->late() != 0 ? fail_late(failure_->late()) : fail(failure_->cause());
+}
+
+void StepCommunicator::do_enqueue(std::span<const CollectiveCall> calls) {
+  const auto enqueue = [](std::vector<CollectiveCall> step) {
+    auto& rank = static_cast<StepCommunicator&>(*step[0].communicator);
+    if (rank.failure_->has_failed()) rank.check();
+    Stream& first = *step[0].stream;
+    std::vector<Stream*> others;
+    for (const CollectiveCall& call : step) {
+      if (call.stream == &first || std::find(others.begin(), others.end(), call.stream) != others.end()) continue;
+      others.push_back(call.stream);
+      first.wait(*call.stream);
+    }
+    rank.enqueue_step(first, std::move(step));
+    for (Stream* const other : others) other->wait(first);
+  };
+  if (calls.size() == 1) return enqueue({calls.begin(), calls.end()});
+  // Calls in different captures, or outside captures, form different steps.
   std::vector<std::vector<CollectiveCall>> steps;
   for (const CollectiveCall& call : calls) {
     const auto fits = [&](const std::vector<CollectiveCall>& step) {
@@ -170,27 +221,14 @@ std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall>
     else
       steps.push_back({call});
   }
-  return steps;
+  for (std::vector<CollectiveCall>& step : steps) enqueue(std::move(step));
 }
 
-StreamsOfStep::StreamsOfStep(std::span<const CollectiveCall> calls) : first_(*calls[0].stream) {
-  for (const CollectiveCall& call : calls.subspan(1)) {
-    if (call.stream == &first_ || std::find(others_.begin(), others_.end(), call.stream) != others_.end()) continue;
-    others_.push_back(call.stream);
-    first_.wait(*call.stream);
-  }
-}
-
-void StreamsOfStep::go_on() {
-  for (Stream* const other : others_) other->wait(first_);
-}
-
-std::string capture_obstacle(const Device& device) {
-  for (const Feature needed : {Feature::memory_operations_in_capture, Feature::host_functions_in_capture}) {
-    if (device.supports(needed)) continue;
-    return "it needs the device's feature '" + std::string(to_string(needed)) + "': " + device.feature(needed).reason;
-  }
-  return {};
+void StepCommunicator::enqueue_step(Stream& stream, std::vector<CollectiveCall> calls) {
+  const CaptureState capture = calls[0].capture;
+  const std::uint64_t last = calls.back().number;
+  steps_.enqueue(stream, capture, step_of(std::move(calls)));
+  flight_recorder()->accept(last);
 }
 
 }  // namespace weir::collectives

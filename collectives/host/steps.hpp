@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,22 +75,33 @@ class StepEnd {
   SignalWords::Word word_ = nullptr;
 };
 
-/// A function that an engine's thread calls after a failure, so that the communicator fails at once and not at its next
-/// call.
-class FailureHandler {
+/// The failure of an engine that runs steps.
+class EngineFailure {
  public:
-  /// Waits while another function runs. An empty function ends the calls: its predecessor is not running afterwards.
-  void set(std::function<void()> function) {
-    const std::lock_guard lock(mutex_);
+  bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// Records a failure, and returns whether it is the first. `late`: the number of the call that took too long, or 0. Any
+  /// thread.
+  bool set(std::string_view cause, std::uint64_t late = 0) noexcept;
+  /// After a failure: its cause, and the number of the call that took too long.
+  const std::string& cause() const noexcept { return cause_; }
+  std::uint64_t late() const noexcept { return late_; }
+  /// Sets the function that `tell` calls. Waits while another one runs. An empty one ends the calls.
+  void on_failure(std::function<void()> function) {
+    const std::lock_guard lock(telling_);
     function_ = std::move(function);
   }
-  void call() {
-    const std::lock_guard lock(mutex_);
+  /// Called by the engine's thread after a failure, so that the communicator fails at once and not at its next call.
+  void tell() {
+    const std::lock_guard lock(telling_);
     if (function_) function_();
   }
 
  private:
-  std::mutex mutex_;  // guards the next member, and is held while it runs
+  std::mutex mutex_;  // held by `set`
+  std::atomic<bool> failed_{false};
+  std::string cause_;
+  std::uint64_t late_ = 0;
+  std::mutex telling_;  // guards the next member, and is held while it runs
   std::function<void()> function_;
 };
 
@@ -118,26 +132,32 @@ class StepQueue {
   std::uint64_t last_stream_ = 0;
 };
 
-/// Splits the calls of a group into steps. All calls of one rank form one step, so that its sends and receives can wait for
-/// each other. Calls in different captures, or outside captures, form different steps.
-std::vector<std::vector<CollectiveCall>> by_rank(std::span<const CollectiveCall> calls);
+/// A communicator whose operations are steps. All calls of one rank in a group form one step, so that its sends and receives
+/// can wait for each other. The step runs on the stream of its first call. That stream waits for the earlier work of the
+/// other streams, and their later work waits for the step. (NCCL orders the streams of a group in the same way.)
+class StepCommunicator : public CommunicatorImpl {
+ protected:
+  /// `failure`: of the engine that runs the steps.
+  StepCommunicator(Device& device, int rank, int size, std::string library, std::chrono::milliseconds timeout,
+                   std::shared_ptr<EngineFailure> failure);
+  void dispose() noexcept override;
+  void do_enqueue(std::span<const CollectiveCall> calls) override;
+  void do_check() override;
+  void do_watch(Stream&, void*) override {}  // not needed: engines also see captured operations
+  void* do_native_handle() const noexcept override { return nullptr; }
 
-/// The streams of a step's calls. The step runs on the first stream. That stream waits for the earlier work of the other
-/// streams, and their later work waits for the step. (NCCL orders the streams of a group in the same way.)
-class StreamsOfStep {
- public:
-  /// Makes the first stream wait for the other streams.
-  explicit StreamsOfStep(std::span<const CollectiveCall> calls);
-  Stream& first() const noexcept { return first_; }
-  /// Makes the other streams wait for the first. Call it when the step is enqueued.
-  void go_on();
+  /// Fails as soon as the engine tells its failure.
+  void follow_failure() {
+    failure_->on_failure([this] { do_check(); });
+  }
+  /// Enqueues the calls of one step.
+  virtual void enqueue_step(Stream& stream, std::vector<CollectiveCall> calls);
+  /// Returns a function that begins a step with these calls. It may outlive the communicator.
+  virtual StepQueue::Begin step_of(std::vector<CollectiveCall> calls) = 0;
 
  private:
-  Stream& first_;
-  std::vector<Stream*> others_;
+  const std::shared_ptr<EngineFailure> failure_;
+  StepQueue steps_;
 };
-
-/// Returns the reason why steps cannot be captured on a device; "" if they can.
-std::string capture_obstacle(const Device& device);
 
 }  // namespace weir::collectives

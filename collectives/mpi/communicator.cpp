@@ -20,28 +20,22 @@ namespace weir::mpi {
 using Kind = CollectiveCall::Kind;
 
 Communicator::Communicator(const Library& library, Device& device, SharedPtr shared)
-    : weir::CommunicatorImpl(device, shared->rank, shared->size, library.label(), shared->timeout),
+    : StepCommunicator(device, shared->rank, shared->size, library.label(), shared->timeout, {shared, &shared->failure}),
       shared_(std::move(shared)),
-      steps_(device),
       is_host_(device.backend().name() == "host"),
       takes_device_memory_(device.backend().name() == "hip" ? library.api().takes_hip_memory
                                                             : library.api().takes_cuda_memory) {
-  if (const std::string obstacle = collectives::capture_obstacle(device); !obstacle.empty()) {
-    set_feature(CommunicatorFeature::capture, Support::absent, obstacle);
-  }
   if (!is_host_) {
     set_feature(
         CommunicatorFeature::capture, Support::absent,
         "with MPI, GPU memory is copied through pinned memory, which cannot be allocated in a capture; use NCCL or RCCL");
   }
   shared_->recorder = flight_recorder();
-  shared_->recorder->set_marks(true);
   Progress::instance().ensure_started();
-  shared_->on_failure.set([this] { do_check(); });
+  follow_failure();
 }
 
 Communicator::~Communicator() {
-  shared_->on_failure.set({});
   try {  // copies on the stream may still use staged memory
     for (const Staged& staged : shared_->staged) staged.used->synchronize();
   } catch (...) {  // the device has failed, so its work is over
@@ -74,16 +68,16 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     throw Error(Errc::invalid_argument, "Communicator::" + std::string(to_string(call.kind)), call.communicator->describe(),
                 fmt::format("MPI supports at most {} elements, but these are {}; split the operation", INT_MAX, call.count));
   }
-  const auto of = [](const CollectiveCall& call) -> Communicator& { return static_cast<Communicator&>(*call.communicator); };
-  if (calls.size() == 1) return of(calls[0]).enqueue_step({calls.begin(), calls.end()});
-  for (std::vector<CollectiveCall>& step : collectives::by_rank(calls)) of(step[0]).enqueue_step(std::move(step));
+  StepCommunicator::do_enqueue(calls);
 }
 
-void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
-  const CaptureState capture = calls[0].capture;
-  check();
-  collectives::StreamsOfStep streams(calls);
-  Stream& stream = streams.first();
+collectives::StepQueue::Begin Communicator::step_of(std::vector<CollectiveCall> calls) {
+  return [shared = shared_, calls = std::move(calls)](collectives::StepEnd end) {
+    Progress::instance().begin(shared, calls, end);
+  };
+}
+
+void Communicator::enqueue_step(Stream& stream, std::vector<CollectiveCall> calls) {
   struct Back {
     void* to;
     const void* from;
@@ -105,17 +99,12 @@ void Communicator::enqueue_step(std::vector<CollectiveCall> calls) {
       call.receive = used.back().memory->data();
     }
   }
-  const std::uint64_t last = calls.back().number;
-  steps_.enqueue(stream, capture, [shared = shared_, calls = std::move(calls)](collectives::StepEnd end) {
-    Progress::instance().begin(shared, calls, end);
-  });
-  flight_recorder()->accept(last);
+  StepCommunicator::enqueue_step(stream, std::move(calls));
   for (const Back& back : backs) stream.copy_bytes(back.to, back.from, back.bytes);
   for (Staged& staged : used) {
     stream.record(*staged.used);
     shared_->staged.push_back(std::move(staged));
   }
-  streams.go_on();
 }
 
 // --- Splitting --------------------------------------------------------------------------------------------------------
@@ -152,13 +141,6 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
   shared->comm = comm;
   check_call(api.Comm_set_errhandler(comm, api.errors_return));
   return {make_ptr<Communicator>(library, device(), shared)};
-}
-
-// --- Failing ----------------------------------------------------------------------------------------------------------
-
-void Communicator::do_check() {
-  if (!shared_->failed.load(std::memory_order_acquire)) return;
-  shared_->late != 0 ? fail_late(shared_->late) : fail(shared_->cause());
 }
 
 void Communicator::do_abort() noexcept { shared_->fail(fmt::format("rank {} called Communicator::abort", rank())); }

@@ -11,27 +11,25 @@ namespace weir::mpi {
 
 /// A communicator over MPI. Memory that MPI can access is passed to MPI directly: host memory, and GPU memory if this MPI
 /// supports it. Other memory is copied to and from pinned memory on the stream.
-class Communicator final : public weir::CommunicatorImpl {
+class Communicator final : public collectives::StepCommunicator {
  public:
   Communicator(const Library& library, Device& device, SharedPtr shared);
   ~Communicator() override;
 
  protected:
   void do_enqueue(std::span<const CollectiveCall> calls) override;
-  void do_check() override;
+  void enqueue_step(Stream& stream, std::vector<CollectiveCall> calls) override;
+  collectives::StepQueue::Begin step_of(std::vector<CollectiveCall> calls) override;
   void do_abort() noexcept override;
   std::vector<CommunicatorPtr> do_split(std::span<const CommunicatorSplit> ranks,
                                         std::span<const std::vector<int>> members) override;
-  void do_watch(Stream&, void*) override {}  // not needed: the progress thread also sees captured operations
   void* do_native_handle() const noexcept override { return reinterpret_cast<void*>(shared_->comm); }
 
  private:
-  void enqueue_step(std::vector<CollectiveCall> calls);
   bool is_direct(const CollectiveCall& call) const noexcept;
   Staged take_staged(std::size_t bytes);
 
   const SharedPtr shared_;
-  collectives::StepQueue steps_;
   const bool is_host_;
   const bool takes_device_memory_;
 };

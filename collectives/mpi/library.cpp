@@ -217,11 +217,6 @@ void Library::check(int code, const char* function) const {
   if (code != 0) throw Error(Errc::backend_failure, function, label_, "MPI reported an error", native_error(code));
 }
 
-CommunicatorId Library::create_id(Device& device) {
-  throw Error(Errc::unsupported, "Communicator::create_id", device.describe(),
-              "MPI does not use ids; use Communicator::from_mpi");
-}
-
 Handle Library::handle_of(const MpiCommunicator& communicator) const {
   if (communicator.is_world) return api_.world;
   if (communicator.bits != 0 && communicator.bits != api_.null) return communicator.bits;
@@ -243,9 +238,6 @@ void Library::mpi_broadcast(const MpiCommunicator& communicator, std::span<std::
 }
 
 std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request) {
-  if (request.mpi == nullptr) {
-    throw Error(Errc::unsupported, "Communicator::from_id", label_, "MPI does not use ids; use Communicator::from_mpi");
-  }
   const auto shared = std::make_shared<Shared>(*this, request.first_rank, request.ranks, request.timeout);
   {
     const OneAtATime one(handle_of(*request.mpi), label_);

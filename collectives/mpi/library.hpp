@@ -77,7 +77,6 @@ class Library final : public CommunicatorLibrary {
   NativeError native_error(int code) const;
   void check(int code, const char* function) const;
 
-  CommunicatorId create_id(Device& device) override;
   std::vector<CommunicatorPtr> create(const CommunicatorRequest& request) override;
   MpiPlace mpi_place(const MpiCommunicator& communicator) override;
   void mpi_broadcast(const MpiCommunicator& communicator, std::span<std::byte> bytes) override;

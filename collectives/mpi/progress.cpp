@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "collectives/host/reduce.hpp"
 #include "collectives/operation.hpp"
+#include "collectives/threads.hpp"
 #include "core/base/no_destructor.hpp"
 #include "weir/plugin/support.hpp"
 
@@ -21,23 +21,14 @@ using Kind = CollectiveCall::Kind;
 
 // Frees the MPI communicator, because all its work is done. A communicator that has failed is never freed.
 Shared::~Shared() {
-  if (failed.load() || comm == 0) return;
+  if (failure.has_failed() || comm == 0) return;
   int is_finalized = 0;
   library.api().Finalized(&is_finalized);
   if (is_finalized == 0) library.api().Comm_free(&comm);
 }
 
-void Shared::fail(const std::string& why) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (failed.load(std::memory_order_relaxed)) return;
-  cause_ = why;
-  failed.store(true, std::memory_order_release);
-  Progress::instance().set_had_failure();
-}
-
-std::string Shared::cause() const {
-  const std::lock_guard lock(mutex_);
-  return cause_;
+void Shared::fail(const std::string& why, std::uint64_t late) noexcept {
+  if (failure.set(why, late)) Progress::instance().set_had_failure();
 }
 
 Progress& Progress::instance() {
@@ -48,15 +39,7 @@ Progress& Progress::instance() {
 void Progress::ensure_started() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) return;
-  try {
-    const support::SignalsBlocked blocked;
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error& e) {
-    throw Error(
-        Errc::out_of_memory, "Communicator::from_mpi", "",
-        fmt::format("the thread that calls MPI could not be started: {}; raise the limit on threads (ulimit -u, pids.max)",
-                    e.what()));
-  }
+  thread_ = collectives::start_thread("that calls MPI", [this] { run(); });
 }
 
 void Progress::begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end) {
@@ -208,10 +191,9 @@ bool Progress::is_done(Step& step, Request& request) {
 }
 
 bool Progress::is_over(Step& step) {
-  const std::atomic<bool>& failed = step.shared->failed;
-  std::erase_if(step.requests,
-                [&](Request& request) { return !failed.load(std::memory_order_acquire) && is_done(step, request); });
-  if (failed.load(std::memory_order_acquire)) return true;  // the rest of MPI's work is abandoned
+  const collectives::EngineFailure& failure = step.shared->failure;
+  std::erase_if(step.requests, [&](Request& request) { return !failure.has_failed() && is_done(step, request); });
+  if (failure.has_failed()) return true;  // the rest of MPI's work is abandoned
   if (step.requests.empty()) {
     const auto receives = [&](const CollectiveCall& c) { return c.kind != Kind::reduce || c.peer == step.shared->rank; };
     const int ranks = step.shared->size;
@@ -232,8 +214,8 @@ bool Progress::is_over(Step& step) {
   const auto timeout = step.shared->timeout;
   if (timeout.count() != 0 && std::chrono::steady_clock::now() - step.since > timeout) {
     const CollectiveCall* const open = step.requests.front().call;  // null for an empty message
-    step.shared->late = (open != nullptr ? *open : step.calls.front()).number;
-    step.shared->fail("an operation has not ended within the timeout");
+    step.shared->fail("an operation has not ended within the timeout",
+                      (open != nullptr ? *open : step.calls.front()).number);
     return true;
   }
   return false;
@@ -270,7 +252,7 @@ void Progress::run() {
       fresh.swap(arrived_);
     }
     for (auto& step : fresh) {
-      if (!step->shared->failed.load(std::memory_order_acquire)) {
+      if (!step->shared->failure.has_failed()) {
         try {
           start(*step);
         } catch (const std::bad_alloc&) {
@@ -286,7 +268,7 @@ void Progress::run() {
       has_moved = has_moved || over || step->requests.size() != requests;
       if (!over) continue;
       step->end();
-      if (step->shared->failed.load(std::memory_order_acquire)) step->shared->on_failure.call();
+      if (step->shared->failure.has_failed()) step->shared->failure.tell();
       if (!step->requests.empty()) lost.push_back(std::move(step));
       step.reset();
     }

@@ -33,8 +33,8 @@ struct Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
-  void fail(const std::string& why) noexcept;
-  std::string cause() const;
+  /// `late`: as for `EngineFailure`.
+  void fail(const std::string& why, std::uint64_t late = 0) noexcept;
 
   const Library& library;
   Handle comm = 0;  // a duplicate of the program's communicator
@@ -43,13 +43,7 @@ struct Shared {
   const std::chrono::milliseconds timeout;
   std::vector<Staged> staged;                // used only by the communicator's calling thread
   std::shared_ptr<FlightRecorder> recorder;  // of the communicator
-  std::atomic<std::uint64_t> late{0};        // the number of the call that took too long
-  std::atomic<bool> failed{false};
-  collectives::FailureHandler on_failure;  // the communicator's
-
- private:
-  mutable std::mutex mutex_;
-  std::string cause_;
+  collectives::EngineFailure failure;
 };
 using SharedPtr = std::shared_ptr<Shared>;
 

@@ -54,17 +54,13 @@ inline constexpr int reductions[] = {0, 1, 3, 2, 4};
   X(Send, (const void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))               \
   X(Recv, (void* data, std::size_t count, int type, int peer, CommHandle comm, NativeStream stream))
 
-/// NCCL's functions that releases from 2.14 on may lack.
-#define WEIR_NCCL_OPTIONAL_FUNCTIONS(X) \
-  X(CommSplit, (CommHandle comm, int color, int key, CommHandle* part, Config* config))  // from 2.18 on
-
-/// The library's functions, found at run time; null if an optional one is absent. `GetErrorString` and `GetLastError` return
-/// texts.
+/// The library's functions, found at run time. `CommSplit` is null in releases before 2.18. `GetErrorString` and
+/// `GetLastError` return texts.
 struct Api {
 #define WEIR_NCCL_MEMBER(name, parameters) int(*name) parameters = nullptr;
   WEIR_NCCL_FUNCTIONS(WEIR_NCCL_MEMBER)
-  WEIR_NCCL_OPTIONAL_FUNCTIONS(WEIR_NCCL_MEMBER)
 #undef WEIR_NCCL_MEMBER
+  int (*CommSplit)(CommHandle comm, int color, int key, CommHandle* part, Config* config) = nullptr;
   const char* (*GetErrorString)(int result) = nullptr;
   const char* (*GetLastError)(CommHandle comm) = nullptr;
 };

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <thread>
 #include <vector>
 
-#include "core/base/no_destructor.hpp"
+#include "collectives/threads.hpp"
 #include "weir/plugin/flight_recorder.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
@@ -21,49 +20,6 @@ namespace weir::nccl {
 using Kind = CollectiveCall::Kind;
 
 namespace {
-
-// The thread that checks communicators with a timeout. It runs until the process ends.
-class Watch {
- public:
-  static Watch& instance() {
-    static detail::NoDestructor<Watch> watch;
-    return *watch;
-  }
-
-  void add(Communicator& communicator, std::chrono::milliseconds timeout) {
-    const std::lock_guard lock(mutex_);
-    if (!started_) {
-      const support::SignalsBlocked blocked;
-      std::thread([this] { run(); }).detach();
-      started_ = true;
-    }
-    watched_.push_back(&communicator);
-    pause_ = std::min(pause_, std::max(std::chrono::milliseconds(1), timeout / 8));
-    wake_.notify_all();
-  }
-  void remove(Communicator& communicator) noexcept {
-    const std::lock_guard lock(mutex_);  // waits for a running check
-    std::erase(watched_, &communicator);
-  }
-
- private:
-  void run() noexcept {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      if (watched_.empty())
-        wake_.wait(lock);
-      else
-        wake_.wait_for(lock, pause_);
-      for (Communicator* const communicator : watched_) communicator->look();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::vector<Communicator*> watched_;
-  std::chrono::milliseconds pause_{500};
-  bool started_ = false;
-};
 
 constexpr bool is_good(int result) { return result == success || result == in_progress; }
 
@@ -87,27 +43,26 @@ Communicator::Communicator(Library& library, Device& device, int rank, int ranks
     : weir::CommunicatorImpl(device, rank, ranks, library.label(), timeout),
       library_(library),
       api_(library.api()),
-      timeout_(timeout),
       scratch_(device.allocate_bytes(sizeof(int))),
       comm_(comm) {
   if (api_.CommSplit == nullptr) {
     set_feature(CommunicatorFeature::split, Support::absent,
                 "the library lacks ncclCommSplit, which NCCL has from 2.18 on: " + library_.label());
   }
-  if (timeout_.count() == 0) return;
+  if (timeout.count() == 0) return;
   flight_recorder()->set_marks(false);
-  Watch::instance().add(*this, timeout_);
+  collectives::Watch<Communicator>::instance().add(*this);
 }
 
 Communicator::~Communicator() {
-  if (timeout_.count() != 0) Watch::instance().remove(*this);
+  if (timeout().count() != 0) collectives::Watch<Communicator>::instance().remove(*this);
   if (comm_ == nullptr) return;
   int result = success;
   // A clean end waits for the other ranks. They may wait for this one, if an exception ends it early.
   const bool is_early = std::uncaught_exceptions() != 0;
-  if (timeout_.count() != 0 && !is_early) {  // a non-blocking communicator is destroyed in two steps
+  if (timeout().count() != 0 && !is_early) {  // a non-blocking communicator is destroyed in two steps
     result = api_.CommFinalize(comm_);
-    if (is_good(result)) result = settle(api_, comm_, Clock::now() + timeout_);
+    if (is_good(result)) result = settle(api_, comm_, Clock::now() + timeout());
   }
   if (result == success && !is_early)
     result = api_.CommDestroy(comm_);
@@ -163,14 +118,14 @@ void Communicator::throw_result(int result, std::string_view name, std::uint64_t
   else if (number != 0)
     fail_late(number);
   else
-    fail(fmt::format("not all of the {} ranks have called split within {} ms", size(), timeout_.count()));
+    fail(fmt::format("not all of the {} ranks have called split within {} ms", size(), timeout().count()));
   throw_failure(operation.c_str());
 }
 
 // Waits until the last call is enqueued. A non-blocking communicator may enqueue it in the background, but later work must
 // come after it.
 int Communicator::settle_call() {
-  const auto limit = Clock::now() + timeout_;
+  const auto limit = Clock::now() + timeout();
   for (;;) {
     {
       const std::lock_guard lock(calls_);
@@ -193,7 +148,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const auto before = calls.first(i);
       const auto same = [&](const CollectiveCall& call) { return call.communicator == calls[i].communicator; };
-      if (of(calls[i]).timeout_.count() != 0 && std::none_of(before.begin(), before.end(), same)) {
+      if (of(calls[i]).timeout().count() != 0 && std::none_of(before.begin(), before.end(), same)) {
         locks.emplace_back(of(calls[i]).calls_);
       }
     }
@@ -222,7 +177,7 @@ void Communicator::do_enqueue(std::span<const CollectiveCall> calls) {
   if (result != success) of(*refused).throw_result(result, to_string(refused->kind), refused->number);
   for (const CollectiveCall& call : calls) of(call).flight_recorder()->accept(call.number);
   for (const CollectiveCall& call : calls) {
-    if (of(call).timeout_.count() != 0 && !call.capture) of(call).watch_call(*call.stream, call.number);
+    if (of(call).timeout().count() != 0 && !call.capture) of(call).watch_call(*call.stream, call.number);
   }
 }
 
@@ -233,7 +188,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
   const auto of = [](const CommunicatorSplit& rank) -> Communicator& {
     return static_cast<Communicator&>(*rank.communicator);
   };
-  const bool is_blocking = timeout_.count() == 0;
+  const bool is_blocking = timeout().count() == 0;
   // A non-blocking library writes the handles in the background, perhaps after this function has given up; then they leak.
   auto handles = std::make_unique<std::vector<CommHandle>>(ranks.size());
   Communicator* refused = this;
@@ -256,7 +211,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
     if (is_good(result)) result = end;
     for (const CommunicatorSplit& rank : ranks) --of(rank).open_calls_;
   }
-  const auto limit = Clock::now() + timeout_;
+  const auto limit = Clock::now() + timeout();
   for (std::size_t i = 0; i < ranks.size() && is_good(result); ++i) {
     Communicator& rank = of(ranks[i]);
     refused = &rank;
@@ -277,7 +232,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
     int rank = 0, size = 0;
     result = api_.CommUserRank(made, &rank);
     if (result == success) result = api_.CommCount(made, &size);
-    if (result == success) part = make_ptr<Communicator>(library_, of(ranks[i]).device(), rank, size, made, timeout_);
+    if (result == success) part = make_ptr<Communicator>(library_, of(ranks[i]).device(), rank, size, made, timeout());
     if (result == success) made = nullptr;  // the new communicator owns it now
   }
   if (result == success) return parts;
@@ -294,7 +249,7 @@ std::vector<CommunicatorPtr> Communicator::do_split(std::span<const Communicator
 // --- Failing ----------------------------------------------------------------------------------------------------------
 
 void Communicator::do_watch(Stream& stream, void*) {
-  if (timeout_.count() != 0) watch_call(stream, 0);
+  if (timeout().count() != 0) watch_call(stream, 0);
 }
 
 void Communicator::watch_call(Stream& stream, std::uint64_t number) {
@@ -326,7 +281,7 @@ void Communicator::look() noexcept {
       pending_.pop_front();
       if (!pending_.empty()) pending_.front().since = std::max(pending_.front().since, Clock::now());
     }
-    if (pending_.empty() || Clock::now() - pending_.front().since <= timeout_) return;
+    if (pending_.empty() || Clock::now() - pending_.front().since <= timeout()) return;
     const std::uint64_t number = pending_.front().number;
     pending_.clear();
     lock.unlock();

@@ -56,7 +56,6 @@ class Communicator final : public weir::CommunicatorImpl {
 
   Library& library_;
   const Api& api_;
-  const std::chrono::milliseconds timeout_;
   AllocationPtr scratch_;  // memory for barriers
 
   // With a timeout: held during calls of the library and until the end of a group, so that an abort never comes in between.

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <stack>
 #include <vector>
 
 #include "core/base/library.hpp"
@@ -32,23 +31,6 @@ constexpr const char* result_name(int result) {
                                    "ncclRemoteError",   "ncclInProgress",         "ncclTimeout"};
   return result >= 0 && static_cast<std::size_t>(result) < std::size(names) ? names[result] : "ncclResult_t";
 }
-
-// Makes devices current, one after another: the constructor the first one, each call of `next` the following one.
-class CurrentDevices {
- public:
-  CurrentDevices(const Vendor& vendor, std::span<Device* const> devices) {
-    for (std::size_t i = devices.size(); i-- > 0;) scopes_.push(vendor.make_current(*devices[i]));
-  }
-  CurrentDevices(const CurrentDevices&) = delete;
-  CurrentDevices& operator=(const CurrentDevices&) = delete;
-  ~CurrentDevices() {
-    while (!scopes_.empty()) next();
-  }
-  void next() noexcept { scopes_.pop(); }
-
- private:
-  std::stack<std::unique_ptr<CurrentDevice>> scopes_;  // destroyed in reverse order
-};
 
 // Owns new communicators until they are handed over. The library may write to this array until the end of the group.
 struct Handles {
@@ -102,9 +84,7 @@ Library::Library(const Vendor& vendor) : vendor_(vendor) {
 #define WEIR_NCCL_FIND(name, parameters) find(api_.name, "nccl" #name);
   WEIR_NCCL_FUNCTIONS(WEIR_NCCL_FIND)
 #undef WEIR_NCCL_FIND
-#define WEIR_NCCL_FIND_OPTIONAL(name, parameters) api_.name = library->find_as<decltype(api_.name)>("nccl" #name);
-  WEIR_NCCL_OPTIONAL_FUNCTIONS(WEIR_NCCL_FIND_OPTIONAL)
-#undef WEIR_NCCL_FIND_OPTIONAL
+  api_.CommSplit = library->find_as<decltype(api_.CommSplit)>("ncclCommSplit");
   find(api_.GetErrorString, "ncclGetErrorString");
   find(api_.GetLastError, "ncclGetLastError");
   if (!missing.empty()) {
@@ -162,14 +142,16 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   };
   // Everything that can throw must come before the group begins. If a group ended early, the library would wait for the
   // missing ranks.
-  CurrentDevices current(vendor_, request.devices);
+  std::vector<std::shared_ptr<void>> current(comms.size());  // the first device's is made last, and ended first
+  for (std::size_t i = current.size(); i-- > 0;) current[i] = vendor_.make_current(*request.devices[i]);
   int result = api_.GroupStart();
   for (std::size_t i = 0; i < comms.size() && (result == success || result == in_progress); ++i) {
     Config config;
     config.blocking = blocking ? 1 : 0;
     result = api_.CommInitRankConfig(&comms[i], request.ranks, id, request.first_rank + static_cast<int>(i), &config);
-    current.next();
+    current[i].reset();
   }
+  for (std::shared_ptr<void>& left : current) left.reset();
   const int end = api_.GroupEnd();
   if (result == success || result == in_progress) result = end;
   if (result != success && result != in_progress) throw_error(result);

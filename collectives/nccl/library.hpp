@@ -12,20 +12,14 @@
 /// Opens NCCL or RCCL at run time.
 namespace weir::nccl {
 
-/// Makes a device current on the calling thread until it is destroyed. The libraries require a current device for creating a
-/// communicator.
-class CurrentDevice {
- public:
-  virtual ~CurrentDevice() = default;
-};
-
 /// The parts that differ between NCCL and RCCL.
 struct Vendor {
   const char* name;                         ///< "nccl"
   const char* variable;                     ///< the environment variable for an absolute path
   std::span<const std::string_view> names;  ///< sonames, in the order in which they are tried
   const char* remedy;                       ///< where to get the library
-  std::unique_ptr<CurrentDevice> (*make_current)(Device& device);
+  /// Makes the device current on the calling thread while the result exists. The libraries create communicators on it.
+  std::shared_ptr<void> (*make_current)(Device& device);
 };
 
 class Library final : public CommunicatorLibrary {

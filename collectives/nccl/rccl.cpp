@@ -10,25 +10,18 @@
 namespace weir::nccl {
 namespace {
 
-// Sets the calling thread's device, with the runtime that Weir has opened. The destructor restores the former device.
-class SetDevice final : public CurrentDevice {
- public:
-  explicit SetDevice(Device& device) {
-    void* const runtime = ::dlopen(device.backend().versions().library_path.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    const auto get = reinterpret_cast<int (*)(int*)>(runtime != nullptr ? ::dlsym(runtime, "hipGetDevice") : nullptr);
-    set_ = reinterpret_cast<int (*)(int)>(runtime != nullptr ? ::dlsym(runtime, "hipSetDevice") : nullptr);
-    int result = get != nullptr && set_ != nullptr ? get(&before_) : -1;
-    if (result == 0) result = set_(static_cast<int>(device.native_handle()));
-    if (result == 0) return;
-    throw Error(Errc::backend_failure, "Communicator::from_id", device.describe(), "the device cannot be made current",
-                {.code = result, .name = "hipSetDevice", .message = {}});
-  }
-  ~SetDevice() override { set_(before_); }
-
- private:
-  int (*set_)(int);
-  int before_ = 0;
-};
+// Sets the calling thread's device, with the runtime that Weir has opened, until the former one is restored.
+std::shared_ptr<void> make_current(Device& device) {
+  void* const runtime = ::dlopen(device.backend().versions().library_path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  const auto get = reinterpret_cast<int (*)(int*)>(runtime != nullptr ? ::dlsym(runtime, "hipGetDevice") : nullptr);
+  const auto set = reinterpret_cast<int (*)(int)>(runtime != nullptr ? ::dlsym(runtime, "hipSetDevice") : nullptr);
+  int before = 0;
+  int result = get != nullptr && set != nullptr ? get(&before) : -1;
+  if (result == 0) result = set(static_cast<int>(device.native_handle()));
+  if (result == 0) return {runtime, [set, before](void*) { set(before); }};
+  throw Error(Errc::backend_failure, "Communicator::from_id", device.describe(), "the device cannot be made current",
+              {.code = result, .name = "hipSetDevice", .message = {}});
+}
 
 constexpr std::string_view names[] = {"librccl.so.1", "librccl.so"};
 constexpr Vendor vendor = {
@@ -36,7 +29,7 @@ constexpr Vendor vendor = {
     .variable = "WEIR_RCCL",
     .names = names,
     .remedy = "install RCCL (AMD's package rccl, Debian's librccl1)",
-    .make_current = [](Device& device) -> std::unique_ptr<CurrentDevice> { return std::make_unique<SetDevice>(device); }};
+    .make_current = make_current};
 
 }  // namespace
 }  // namespace weir::nccl

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/store/connection.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -18,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "collectives/addresses.hpp"
 #include "collectives/from_first.hpp"
 #include "collectives/store/client.hpp"
 #include "collectives/store/server.hpp"
@@ -46,34 +44,8 @@ struct Invitation {
   std::array<std::array<char, 64>, 8> hosts{};  // numeric addresses of rank 0's machine
 };
 
-// The addresses of the interfaces that are up, without loopback and link-local ones.
-void fill_hosts(Invitation& invitation) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return;
-  std::size_t count = 0;
-  for (const ifaddrs* i = all; i != nullptr && count < invitation.hosts.size(); i = i->ifa_next) {
-    if (i->ifa_addr == nullptr || (i->ifa_flags & IFF_UP) == 0 || (i->ifa_flags & IFF_LOOPBACK) != 0) continue;
-    const void* bytes = nullptr;
-    if (i->ifa_addr->sa_family == AF_INET) {
-      bytes = &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr;
-    } else if (i->ifa_addr->sa_family == AF_INET6) {
-      const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
-      if (!IN6_IS_ADDR_LINKLOCAL(&address)) bytes = &address;
-    }
-    auto& host = invitation.hosts[count];
-    const auto size = static_cast<socklen_t>(host.size());
-    if (bytes != nullptr && ::inet_ntop(i->ifa_addr->sa_family, bytes, host.data(), size) != nullptr) ++count;
-  }
-  ::freeifaddrs(all);
-}
-
-// Where the environment says that rank 0 listens: the address, and the first of a few ports.
-struct MeetingPoint {
-  std::string host;
-  std::uint16_t port = 0;
-};
-
-MeetingPoint meeting_point(const LaunchEnvironment& launch) {
+// Where the environment says that rank 0 listens, with the first of a few ports.
+Address meeting_point(const LaunchEnvironment& launch) {
   if (launch.launcher == "Slurm") {
     const auto step = static_cast<std::uint16_t>(hash(launch.run_id) % 1000);
     return {launch.first_host, static_cast<std::uint16_t>(20000 + step * ports_tried % 12000)};
@@ -130,7 +102,7 @@ std::shared_ptr<collectives::Peers> connect(const LaunchEnvironment& launch, con
   std::vector<std::string> hosts;
   const bool is_one_machine = launch.nodes == 1 || launch.first_host == "localhost" || launch.first_host == "127.0.0.1";
   if (!broadcast) {
-    const MeetingPoint point = meeting_point(launch);
+    const Address point = meeting_point(launch);
     // The port tells runs apart that have no name, such as those of a shell.
     admission.run = hash(fmt::format("{} {} {}", launch.run_id, point.port, launch.ranks));
     admission.token = token.value_or(launch.run_id);
@@ -150,7 +122,9 @@ std::shared_ptr<collectives::Peers> connect(const LaunchEnvironment& launch, con
       }
       c.server = std::make_unique<Server>(admission_of(made), launch.ranks, ports, is_one_machine);
       made.port = c.server->port();
-      fill_hosts(made);
+      const std::vector<std::string> own = collectives::own_addresses();
+      for (std::size_t i = 0; i < std::min(own.size(), made.hosts.size()); ++i)
+        own[i].copy(made.hosts[i].data(), made.hosts[i].size() - 1);
       return made;
     };
     const auto invitation = collectives::made_by_first(

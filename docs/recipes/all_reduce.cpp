@@ -4,7 +4,7 @@
 //
 // A `Communicator` is one rank of a group of devices: NCCL on NVIDIA, RCCL on AMD, MPI between processes on the CPU, all
 // opened at run time. Here one thread calls for all devices of the process, so it puts the calls into a `group`. For many
-// processes replace `from_devices` by `from_mpi`, `from_id` or `from_file`: see [collectives](collectives.md).
+// processes replace `from_devices` by `from_environment`: see [collectives](collectives.md).
 #include <cstddef>
 #include <vector>
 #include <weir/weir.hpp>

@@ -187,15 +187,6 @@ class WEIR_API Communicator : public RefCounted {
   /// The same for several ranks in this process: `devices[i]` becomes rank `first_rank + i`.
   static std::vector<CommunicatorPtr> from_id(std::span<Device* const> devices, int first_rank, int ranks,
                                               const CommunicatorId& id, const CommunicatorOptions& options = {});
-  /// The same for processes that share a file system instead of an id: rank 0 writes the id to the file `path`, and removes
-  /// the file once all ranks have connected. The other ranks wait for the file for at most the timeout; connecting then has
-  /// the same limit again.
-  ///
-  /// The file must not exist before, so use a new path for each run. Rank 0 throws `invalid_argument` if it finds a file of
-  /// an earlier run. The other ranks cannot detect an old file: they wait for that run's ranks until the timeout, or for
-  /// ever without one.
-  static CommunicatorPtr from_file(Device& device, int rank, int ranks, const std::string& path,
-                                   const CommunicatorOptions& options = {});
   /// Creates a communicator with the ranks of an MPI communicator. All its ranks must call this, each with its own device.
   /// On NVIDIA and AMD devices MPI only distributes the id, and NCCL or RCCL run the operations; with `library` "mpi", and
   /// on host devices, MPI runs them. Uses the MPI library that the process has loaded, or else opens the one that

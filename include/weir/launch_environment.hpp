@@ -13,7 +13,6 @@ struct LaunchEnvironment {
   int ranks = 1;         ///< the number of processes
   int local_rank = 0;    ///< the rank among the processes of the same machine: use it to select the device
   std::string launcher;  ///< "torchrun", "Open MPI", "MPICH", "Slurm", … (see `read`); empty: the process was started alone
-  int node = -1;         ///< the index of this machine among the job's; -1: the launcher does not say
   int nodes = 0;         ///< the number of machines; 0: the launcher does not say
   std::string first_host;  ///< the machine of rank 0: MASTER_ADDR, or the first of Slurm's step; empty if it is not known
   std::string run_id;      ///< the launcher's name of this run; empty if it gives none. No secret

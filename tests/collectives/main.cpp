@@ -34,10 +34,8 @@ Ranks make_ranks(const Options& options) {
       communicators.push_back(weir::Communicator::from_environment(device, how));
     } else if (options.from == "mpi") {
       communicators.push_back(weir::Communicator::from_mpi(device, {}, how));
-    } else if (options.from.starts_with("file=")) {
-      communicators.push_back(weir::Communicator::from_file(device, launch.rank, launch.ranks, options.from.substr(5), how));
     } else {
-      fail("from= takes devices, environment, mpi or file=PATH");
+      fail("from= takes devices, environment or mpi");
     }
   }
   Ranks ranks;

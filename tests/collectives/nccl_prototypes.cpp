@@ -31,8 +31,8 @@ requires(sizeof...(P) == sizeof...(Q)) struct Functions<R (*)(P...), S (*)(Q...)
   static_assert(Functions<decltype(&::nccl##name), decltype(ours::Api::name)>::value, "nccl" #name " has another " \
                                                                                                    "signature");
 WEIR_NCCL_FUNCTIONS(CHECK_FUNCTION)
-WEIR_NCCL_OPTIONAL_FUNCTIONS(CHECK_FUNCTION)
 #undef CHECK_FUNCTION
+static_assert(Functions<decltype(&::ncclCommSplit), decltype(ours::Api::CommSplit)>::value);
 static_assert(Functions<decltype(&::ncclGetErrorString), decltype(ours::Api::GetErrorString)>::value);
 static_assert(Functions<decltype(&::ncclGetLastError), decltype(ours::Api::GetLastError)>::value);
 

@@ -172,9 +172,9 @@ class WEIR_API CommunicatorLibrary {
   CommunicatorLibrary(const CommunicatorLibrary&) = delete;
   CommunicatorLibrary& operator=(const CommunicatorLibrary&) = delete;
 
-  /// Implements `Communicator::create_id`. Throws `unsupported` if the library's processes connect without an id.
+  /// Implements `Communicator::create_id`. Not called for host, mpi and gloo, whose processes connect without an id.
   /// (ncclGetUniqueId)
-  virtual CommunicatorId create_id(Device& device) = 0;
+  virtual CommunicatorId create_id(Device& device);
   /// Creates one communicator for each device of the request, in their order. Blocks until all ranks take part. The core
   /// has checked the devices and the ranks. Throws `communicator_failed` after the timeout; `backend_failure`.
   /// (ncclCommInitRankConfig)
