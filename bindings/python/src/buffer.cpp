@@ -162,7 +162,7 @@ void copy_and_wait(Stream& stream, void* to, const void* from, std::size_t bytes
 class Other {
  public:
   Other(nb::handle object, HostMemory::Access access, const StreamPtr& stream) {
-    if (nb::try_cast(object, buffer_, false) && buffer_ != nullptr) {
+    if ((buffer_ = try_held_by<const BufferObject>(object)) != nullptr) {
       object_ = nb::borrow(object);
     } else if (PyObject_CheckBuffer(object.ptr()) == 0 &&
                (nb::hasattr(object, "__dlpack__") || nb::hasattr(object, "__cuda_array_interface__"))) {
@@ -222,8 +222,8 @@ void copy_batch(StreamObject& self, const nb::iterable& pairs, const std::string
   std::vector<nb::object> used;  // keeps objects alive that an iterator created
   for (const nb::handle pair : pairs) {
     const nb::object dst = pair[0], src = pair[1];
-    const BufferObject *to = nullptr, *from = nullptr;
-    if (!nb::try_cast(dst, to, false) || !nb::try_cast(src, from, false) || to == nullptr || from == nullptr)
+    const auto *const to = try_held_by<const BufferObject>(dst), *const from = try_held_by<const BufferObject>(src);
+    if (to == nullptr || from == nullptr)
       throw nb::type_error("copy_batch: pairs of buffers, (dst, src)");
     check_writable(*to);
     check_copy("Stream.copy_batch", *to, *from);

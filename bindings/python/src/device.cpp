@@ -16,8 +16,7 @@
 namespace weir::python {
 
 Device& device_of(nb::handle argument) {
-  Device* device = nullptr;
-  if (nb::try_cast(argument, device, false) && device != nullptr) return *device;
+  if (Device* const device = try_held_by<Device>(argument)) return *device;
   if (argument.is_none()) return without_gil([]() -> Device& { return default_device(); });
   if (PyIndex_Check(argument.ptr()) != 0) {
     const int ordinal = nb::cast<int>(argument);

@@ -220,9 +220,8 @@ nb::object adopt_view(nb::handle object, Device* device = nullptr) {
 
 nb::object adopt_cuda_array(nb::object object, nb::handle stream) {
   const nb::dict interface = nb::cast<nb::dict>(object.attr("__cuda_array_interface__"));
-  const StreamObject* given = nullptr;
-  const bool is_given = nb::try_cast(stream, given, false) && given != nullptr;
-  Device& device = is_given ? given->stream->device() : device_of_foreign(object, "cuda");
+  const auto* const given = try_held_by<const StreamObject>(stream);
+  Device& device = given != nullptr ? given->stream->device() : device_of_foreign(object, "cuda");
   const auto shape = nb::cast<std::vector<std::int64_t>>(interface["shape"]);
   const DType dtype = dtype_of(interface["typestr"]);
   if (interface.contains("strides") && !interface["strides"].is_none()) {

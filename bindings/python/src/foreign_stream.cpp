@@ -44,8 +44,7 @@ std::shared_ptr<const void> kept(nb::handle object) {
 }
 
 StreamObject wrap(nb::handle object, nb::handle device) {
-  const StreamObject* own = nullptr;
-  if (nb::try_cast(object, own, false) && own != nullptr) return StreamObject{own->stream};
+  if (const auto* const own = try_held_by<const StreamObject>(object)) return StreamObject{own->stream};
   const auto handle = handle_of(object);
   if (!handle) {
     throw nb::type_error(

@@ -84,8 +84,7 @@ nb::tuple key_of(const LaunchConfig& c) {
 }
 
 Device& device_of_kernel(nb::handle kernel) {
-  const KernelObject* known = nullptr;
-  if (nb::try_cast(kernel, known, false) && known != nullptr) return known->device();
+  if (const auto* const known = try_held_by<const KernelObject>(kernel)) return known->device();
   return device_of(nb::none());
 }
 
@@ -177,8 +176,7 @@ const KernelObject& KernelFunction::on(Device& device) {
 
 const KernelObject& kernel_of(nb::handle argument, Device& device) {
   if (argument.type().is(type_of<KernelObject>())) return held_by<KernelObject>(argument);
-  KernelFunction* function = nullptr;
-  if (nb::try_cast(argument, function, false) && function != nullptr) return function->on(device);
+  if (auto* const function = try_held_by<KernelFunction>(argument)) return function->on(device);
   throw nb::type_error("this is not a kernel: pass what Module.get_kernel returns, or a function with @weir.kernel");
 }
 

@@ -95,6 +95,13 @@ T& held_by(nb::handle object) {
   return *nb::inst_ptr<T>(object);
 }
 
+/// Returns the T in a Python object; null if the object is of another class.
+template <class T>
+T* try_held_by(nb::handle object) {
+  T* held = nullptr;
+  return nb::try_cast(object, held, false) ? held : nullptr;
+}
+
 /// Returns the garbage collector's slots for a class whose objects hold a Python object in `member`.
 template <class T, auto member>
 PyType_Slot* traverse_slots() noexcept {

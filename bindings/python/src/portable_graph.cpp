@@ -34,8 +34,8 @@ void check_access(const std::string& path, int mode, nb::handle file) {
 void add(std::vector<NamedMemory>& all, nb::handle buffers, MemoryRole role) {
   if (buffers.is_none()) return;
   for (const nb::handle item : nb::object(nb::borrow(buffers).attr("items")())) {
-    const BufferObject* buffer = nullptr;
-    if (!nb::try_cast(nb::object(item[1]), buffer, false) || buffer == nullptr)
+    const auto* const buffer = try_held_by<const BufferObject>(nb::object(item[1]));
+    if (buffer == nullptr)
       throw nb::type_error(
           "a name of memory stands for a weir.Buffer; weir.from_dlpack makes one of another library's array");
     all.emplace_back(nb::cast<std::string>(nb::object(item[0])), buffer->data(), buffer->size_bytes(),
@@ -90,8 +90,7 @@ PortableObject load_graph(Device& device, nb::handle source) {
 }
 
 void bind(PortableObject& self, const std::string& name, nb::handle target, nb::args args) {
-  const BufferObject* buffer = nullptr;
-  if (nb::try_cast(target, buffer, false) && buffer != nullptr) {
+  if (const auto* const buffer = try_held_by<const BufferObject>(target)) {
     if (args.size() != 0) throw nb::type_error("bind: a Buffer takes no further arguments; only functions do");
     without_gil(
         [&] { self.graph->bind(name, Span<std::byte>(static_cast<std::byte*>(buffer->data()), buffer->size_bytes())); });

@@ -18,15 +18,15 @@ nb::object record(StreamObject& self, nb::object event, bool timing_enabled) {
   if (event.is_none()) {
     return nb::cast(without_gil([&] { return EventObject{self.stream->record(EventOptions{.timing = timing_enabled})}; }));
   }
-  const EventObject* given = nullptr;
-  if (!nb::try_cast(event, given, false) || given == nullptr) throw_wrong_type("Stream.record", "a weir.Event", event);
+  const auto* const given = try_held_by<const EventObject>(event);
+  if (given == nullptr) throw_wrong_type("Stream.record", "a weir.Event", event);
   without_gil([&] { self.stream->record(given->ptr); });
   return event;
 }
 
 void wait(StreamObject& self, nb::handle other) {
-  const EventObject* event = nullptr;
-  if (nb::try_cast(other, event, false) && event != nullptr) return without_gil([&] { self.stream->wait(event->ptr); });
+  if (const auto* const event = try_held_by<const EventObject>(other))
+    return without_gil([&] { self.stream->wait(event->ptr); });
   if (other.is_none()) throw_wrong_type("Stream.wait", "an event or a stream", other);
   const StreamPtr stream = stream_of(other, self.stream->device());
   without_gil([&] { self.stream->wait(stream); });
@@ -83,8 +83,7 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
 }  // namespace
 
 StreamPtr stream_of(nb::handle argument, Device& device) {
-  const StreamObject* stream = nullptr;
-  if (nb::try_cast(argument, stream, false) && stream != nullptr) return stream->stream;
+  if (const auto* const stream = try_held_by<const StreamObject>(argument)) return stream->stream;
   if (argument.is_none()) return current_stream_of(device);
   return foreign_stream_of(argument, device);
 }
