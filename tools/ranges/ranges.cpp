@@ -34,25 +34,6 @@ struct Profiler {
   int (*name_event)(const char* name, const void* event) = nullptr;
 };
 
-// Adds the first of the libraries that has both functions for ranges, if there is one. The library is never closed.
-void add_library(std::vector<Profiler>& profilers, std::initializer_list<const char*> libraries, const char* push,
-                 const char* pop, std::string_view backend = {}, const char* name_stream = nullptr,
-                 const char* name_event = nullptr) {
-  for (const char* const name : libraries) {
-    void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) continue;
-    Profiler found{reinterpret_cast<int (*)(const char*)>(::dlsym(library, push)),
-                   reinterpret_cast<int (*)()>(::dlsym(library, pop)), backend};
-    if (found.push == nullptr || found.pop == nullptr) continue;
-    using Name = int (*)(const char*, const void*);
-    if (name_stream != nullptr) found.name_stream = reinterpret_cast<Name>(::dlsym(library, name_stream));
-    if (name_event != nullptr) found.name_event = reinterpret_cast<Name>(::dlsym(library, name_event));
-    profilers.push_back(found);
-    support::log(support::LogLevel::info, "ranges: shown in ", name);
-    return;
-  }
-}
-
 std::vector<Profiler> find_profilers() {
   std::vector<Profiler> profilers;
 #ifdef WEIR_HAS_NVTX
@@ -69,11 +50,20 @@ std::vector<Profiler> find_profilers() {
     return 0;
   };
 #endif
-#else
-  add_library(profilers, {"libnvToolsExt.so.1"}, "nvtxRangePushA", "nvtxRangePop");
 #endif
-  add_library(profilers, {"librocprofiler-sdk-roctx.so.1", "libroctx64.so.4"}, "roctxRangePushA", "roctxRangePop", "hip",
-              "roctxNameHipStream", "roctxNameHipEvent");
+  for (const char* const name : {"librocprofiler-sdk-roctx.so.1", "libroctx64.so.4"}) {
+    void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == nullptr) continue;
+    using Name = int (*)(const char*, const void*);
+    const Profiler found{reinterpret_cast<int (*)(const char*)>(::dlsym(library, "roctxRangePushA")),
+                         reinterpret_cast<int (*)()>(::dlsym(library, "roctxRangePop")), "hip",
+                         reinterpret_cast<Name>(::dlsym(library, "roctxNameHipStream")),
+                         reinterpret_cast<Name>(::dlsym(library, "roctxNameHipEvent"))};
+    if (found.push == nullptr || found.pop == nullptr) continue;
+    profilers.push_back(found);
+    support::log(support::LogLevel::info, "ranges: shown in ", name);
+    break;
+  }
   return profilers;
 }
 
