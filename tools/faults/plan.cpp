@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "core/base/near_match.hpp"
+#include "tools/model/scrambled.hpp"
 
 namespace weir::faults {
 namespace {
@@ -62,10 +63,6 @@ const std::vector<std::string_view>& codes() {
   return all;
 }
 
-constexpr std::string_view driver_functions[] = {
-#include "driver_functions.inc"
-};
-
 template <class Names>
 std::string did_you_mean(std::string_view word, const Names& names, std::string_view otherwise) {
   const std::string_view near = detail::nearest_name(word, names);
@@ -77,21 +74,8 @@ bool is_function(std::string_view name) {
   return prefix != 0 && prefix < name.size() && name[prefix] >= 'A' && name[prefix] <= 'Z';
 }
 
-// Refuses the name of a function that the backend does not call.
-template <class Names>
-void check_function(std::string_view part, std::string_view name, std::string_view backend, const Names& functions) {
-  if (std::find(std::begin(functions), std::end(functions), name) != std::end(functions)) return;
-  bad_plan(part, fmt::format("the backend {} does not call a function '{}'; {}", backend, name,
-                             did_you_mean(name, functions, "WEIR_FAULTS=count lists the functions that a program calls")));
-}
-
 void read_subject(std::string_view part, std::string_view name, Rule& rule) {
   if (is_function(name)) {
-    const bool is_cuda = name.starts_with("cu");
-    std::vector<std::string_view> functions;
-    for (const std::string_view function : driver_functions)
-      if (function.starts_with("cu") == is_cuda) functions.push_back(function);
-    check_function(part, name, is_cuda ? "cuda" : "hip", functions);
     rule.subject = Subject::function;
     rule.function = name;
   } else if (name == "driver") {
@@ -199,17 +183,10 @@ Rule read_rule(std::string_view part) {
   return rule;
 }
 
-// splitmix64: mixes the bits so that close inputs have unrelated results.
-std::uint64_t scrambled(std::uint64_t x) noexcept {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27U) * 0x94d049bb133111eb;
-  return x ^ x >> 31U;
-}
-
 }  // namespace
 
 bool Rule::means(std::uint64_t time, std::uint64_t seed) const noexcept {
+  using model::scrambled;
   if (chance) return static_cast<double>(scrambled(scrambled(seed) + time) >> 11U) < *chance * 9007199254740992.0;  // 2^53
   return first <= time && time <= last;
 }
@@ -236,7 +213,12 @@ Plan parse(std::string_view text) {
 }
 
 int native_code(const Rule& rule, const Driver& driver) {
-  if (rule.subject == Subject::function) check_function(rule.text, rule.function, driver.backend, driver.functions);
+  if (const auto& all = driver.functions;
+      rule.subject == Subject::function && std::find(all.begin(), all.end(), rule.function) == all.end()) {
+    bad_plan(rule.text,
+             fmt::format("the backend {} does not call a function '{}'; {}", driver.backend, rule.function,
+                         did_you_mean(rule.function, all, "WEIR_FAULTS=count lists the functions that a program calls")));
+  }
   if (rule.delay) return 0;
   if (const auto code = number<int>(rule.native); code && *code != 0) return *code;
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "tools/model/scrambled.hpp"
 #include "weir/plugin/support.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -19,13 +20,7 @@
 namespace weir::shake {
 namespace {
 
-// splitmix64: mixes the bits so that close inputs have unrelated results.
-std::uint64_t scrambled(std::uint64_t x) noexcept {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30U) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27U) * 0x94d049bb133111eb;
-  return x ^ x >> 31U;
-}
+using model::scrambled;
 
 class Shake final : public Tool {
  public:
