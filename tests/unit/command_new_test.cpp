@@ -53,7 +53,7 @@ TEST_CASE("new: what is there already is left alone") {
 
 TEST_CASE("new: a name that CMake does not take is refused, and nothing is made") {
   const TemporaryFolder folder;
-  for (const char* const name : {"my program", "1st", "a;b", "test", "$x"}) {
+  for (const char* const name : {"my program", "1st", "a;b", "$x"}) {
     CAPTURE(name);
     CHECK(weir_command({"new", folder.path() + "/" + name}).status == 1);
   }

@@ -43,26 +43,13 @@ std::vector<std::string> read_suppressions(const std::string& file) {
 }
 
 const char* kind_of(const Access& access) {
-  switch (access.update) {
-    case UpdateKind::unknown: break;
-    case UpdateKind::add_32:
-    case UpdateKind::add_64:
-    case UpdateKind::add_half:
-    case UpdateKind::add_bfloat16:
-    case UpdateKind::add_float:
-    case UpdateKind::add_double: return "updates by atomic operations (add)";
-    case UpdateKind::min_32:
-    case UpdateKind::min_64:
-    case UpdateKind::min_unsigned_32:
-    case UpdateKind::min_unsigned_64: return "updates by atomic operations (min)";
-    case UpdateKind::max_32:
-    case UpdateKind::max_64:
-    case UpdateKind::max_unsigned_32:
-    case UpdateKind::max_unsigned_64: return "updates by atomic operations (max)";
-    case UpdateKind::bit_and: return "updates by atomic operations (and)";
-    case UpdateKind::bit_or: return "updates by atomic operations (or)";
-    case UpdateKind::bit_xor: return "updates by atomic operations (xor)";
-  }
+  if (access.update > UpdateKind::max_unsigned_64)
+    return access.update == UpdateKind::bit_and  ? "updates by atomic operations (and)"
+           : access.update == UpdateKind::bit_or ? "updates by atomic operations (or)"
+                                                 : "updates by atomic operations (xor)";
+  if (access.update > UpdateKind::min_unsigned_64) return "updates by atomic operations (max)";
+  if (access.update > UpdateKind::add_double) return "updates by atomic operations (min)";
+  if (access.update != UpdateKind::unknown) return "updates by atomic operations (add)";
   switch (access.kind) {
     case AccessKind::read: return "reads";
     case AccessKind::write: return "writes";

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -430,17 +429,9 @@ void Recorder::add_memory(const Operation& operation, Number object) {
 namespace {
 
 Tool* create() {
-  const auto file = support::environment("WEIR_RECORD_FILE"), limit = support::environment("WEIR_RECORD_LIMIT");
-  std::uint64_t bytes = std::uint64_t{1} << 30U;
-  if (limit) {
-    const char* const end = limit->data() + limit->size();
-    const auto [rest, error] = std::from_chars(limit->data(), end, bytes);
-    if (error != std::errc() || rest != end || bytes == 0 || bytes > most_bytes) {
-      throw Error(Errc::invalid_environment, fmt::format("reading WEIR_RECORD_LIMIT='{}'", *limit), "",
-                  fmt::format("it is not a number of bytes from 1 to {}", most_bytes));
-    }
-  }
-  return new Recorder(model::with_process(file.value_or("weir.recording")), bytes);
+  const long limit = support::environment_number("WEIR_RECORD_LIMIT", 1L << 30U, 1, static_cast<long>(most_bytes));
+  const std::string file = support::environment("WEIR_RECORD_FILE").value_or("weir.recording");
+  return new Recorder(model::with_process(file), static_cast<std::uint64_t>(limit));
 }
 
 }  // namespace

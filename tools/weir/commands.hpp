@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,13 +36,8 @@ std::string make_program(const std::string& folder);
 // --- Runs a user's program, for `weir run`, `weir race`, `weir timeline` and `weir record` ---------------------------
 
 struct RunOptions {
-  std::string backend;               ///< WEIR_BACKEND, or empty: unchanged
-  std::string tools;                 ///< WEIR_TOOLS, or empty
-  std::string timeline;              ///< WEIR_TIMELINE, or empty
-  std::string recording;             ///< WEIR_RECORD_FILE, or empty
-  std::uint64_t record_limit = 0;    ///< WEIR_RECORD_LIMIT, or 0
-  std::string stuck;                 ///< WEIR_STUCK, or empty
-  std::vector<std::string> command;  ///< the program, searched in PATH, and its arguments
+  std::map<std::string, std::string> variables;  ///< those of Weir's to set; empty: unchanged
+  std::vector<std::string> command;              ///< the program, searched in PATH, and its arguments
 };
 
 /// Runs the program in place of this process. Returns only after an error message: 127 if there is no such program, else
@@ -126,6 +121,10 @@ void write_documents(const CLI::App& app, const std::string& folder, const std::
 std::string offers(const CLI::App& app, const std::vector<std::string>& words);
 
 // --- Explains mistakes in a command line -----------------------------------------------------------------------------
+
+/// Returns the names of the commands below a command, and the options --name of one.
+std::vector<std::string> commands_of(const CLI::App& app);
+std::vector<std::string> options_of(const CLI::App& app);
 
 /// Returns a text with the first command or option that `app` does not have and a suggestion; "" if all are known. Arguments
 /// after `--` are ignored, because they belong to another program.

@@ -14,8 +14,6 @@
 namespace weir::tool {
 namespace {
 
-std::string text_of(const Json& object, const char* key) { return object.value(key, std::string()); }
-
 std::string variable(const Json& report, const char* name) { return text_of(report["environment"], name); }
 
 // Returns the variable in an error text: "reading WEIR_LOG='value': …" → "WEIR_LOG".
@@ -287,10 +285,7 @@ Diagnosis diagnose(const Json& report, const Json& backend, const Machine& machi
     diagnose_usable(report, backend, machine, d);
     return d;
   }
-  for (const Json& attempt : backend["attempts"]) {
-    const std::string path = text_of(attempt, "path") + ": ", outcome = text_of(attempt, "outcome");
-    d.searched.push_back(outcome.starts_with(path) ? outcome : path + outcome);
-  }
+  for (const Json& attempt : backend["attempts"]) d.searched.push_back(attempt_text(attempt));
   if (d.backend == "cuda") diagnose_cuda(report, backend, machine, d);
   if (d.backend == "hip") diagnose_hip(report, backend, machine, d);
   const std::string reason = text_of(backend, "reason");

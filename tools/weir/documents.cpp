@@ -39,36 +39,19 @@ std::string title(const std::string& program, const std::string& text) {
       weir::version(), roff(program), roff(text));
 }
 
-/// Calls `function(command, path)` for the command and all commands below it. `path`: "weir cache clear"
-template <class F>
-void for_each(const CLI::App& command, const std::string& path, const F& function) {
-  function(command, path);
-  for (const CLI::App* const inner : command.get_subcommands(nullptr))
-    for_each(*inner, path + " " + inner->get_name(), function);
+/// Returns the help of the commands below a command. `path`: of that command, "weir cache"
+std::string help_below(const CLI::App& command, const std::string& path) {
+  std::string text;
+  for (const CLI::App* const inner : command.get_subcommands(nullptr)) {
+    const std::string name = path + " " + inner->get_name();
+    text += fmt::format(".SS {}\n.nf\n{}.fi\n", roff(name), roff(inner->help(path))) + help_below(*inner, name);
+  }
+  return text;
 }
 
 std::string manual(const CLI::App& app, const std::string& environment) {
-  std::string synopsis, commands;
-  for_each(app, "weir", [&](const CLI::App& command, const std::string& path) {
-    const bool is_app = &command == &app;
-    if (!is_app) commands += fmt::format(".SS {}\n{}\n", roff(path), roff(command.get_description()));
-    std::string positional;
-    for (const CLI::Option* const option : command.get_options()) {
-      if (option->get_positional()) {
-        positional = " " + option->get_name();
-        continue;
-      }
-      commands +=
-          fmt::format(".TP\n.B {}{}\n{}\n", roff(option->get_name(false, true)),
-                      has_value(*option) ? " " + roff(option->get_type_name()) : "", roff(option->get_description()));
-    }
-    if (!is_app && !command.get_footer().empty()) commands += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command.get_footer()));
-    if (!command.get_subcommands(nullptr).empty()) return;
-    const bool takes_program = command.get_description().find(" -- PROGRAM") != std::string::npos;
-    synopsis += fmt::format(".B {}\n[OPTION]...{}{}\n.br\n", roff(path), positional,
-                            takes_program ? " \\-\\- PROGRAM [ARGUMENT]..." : "");
-  });
-  std::string text = title("weir", app.get_description()) + ".SH SYNOPSIS\n" + synopsis + ".SH COMMANDS\n" + commands;
+  std::string text = title("weir", app.get_description()) + ".SH SYNOPSIS\n.nf\n" + roff(app.help()) +
+                     ".fi\n.SH COMMANDS\n" + help_below(app, "weir");
   text += ".SH ENVIRONMENT\n";
   static const std::regex row(R"(\| `(WEIR_[A-Z_]+)` \| ([^\n]*?) \|)");
   for (std::sregex_iterator at(environment.begin(), environment.end(), row), end; at != end; ++at) {
@@ -124,9 +107,8 @@ std::string offers(const CLI::App& app, const std::vector<std::string>& words) {
     if (word == "--") return "";
     if (word == "=") continue;  // bash splits --backend=host into three words
     open = command->get_option_no_throw(word);
-    for (const CLI::App* const inner : command->get_subcommands(nullptr)) {
-      if (inner->get_name() == word) command = inner;
-    }
+    const std::vector<std::string> commands = commands_of(*command);
+    if (std::find(commands.begin(), commands.end(), word) != commands.end()) command = command->get_subcommand(word);
   }
   std::string text;
   if (open != nullptr && has_value(*open)) {
@@ -138,10 +120,8 @@ std::string offers(const CLI::App& app, const std::vector<std::string>& words) {
         text.begin(), text.end(), [](char c) { return std::string_view("{,}").find(c) != std::string_view::npos; }, '\n');
     return text;
   }
-  for (const CLI::Option* const option : command->get_options()) {
-    for (const std::string& name : option->get_lnames()) text += "--" + name + "\n";
-  }
-  for (const CLI::App* const inner : command->get_subcommands(nullptr)) text += inner->get_name() + "\n";
+  for (const std::string& name : options_of(*command)) text += name + "\n";
+  for (const std::string& name : commands_of(*command)) text += name + "\n";
   return text;
 }
 

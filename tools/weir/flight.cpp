@@ -27,7 +27,6 @@ struct Operation {
 struct Flight {
   std::string process, failure;
   int ranks = 1;
-  double written = 0;
   std::map<std::uint64_t, Operation> collectives;                               // by number
   std::map<std::pair<int, bool>, std::map<std::uint64_t, Operation>> messages;  // by peer and whether this rank sends
   std::optional<Operation> open;  // the first one that is not done; without any that is done, the last one
@@ -48,7 +47,6 @@ void read(const std::string& file, std::map<std::string, Flights>& all) {
     flight.process = fmt::format("{}, process {}", record.at("host").get<std::string>(), record.at("process").get<int>());
     flight.failure = record.at("failure");
     flight.ranks = record.at("ranks");
-    flight.written = record.at("written");
     bool sees_ends = false;
     for (const Json& call : record.at("operations")) {
       Operation operation;

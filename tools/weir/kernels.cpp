@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "commands.hpp"
+#include "core/base/error_text.hpp"
 #include "core/saved/kernel_bundle_format.hpp"
 #include "layout.hpp"
 #include "weir/error.hpp"
@@ -22,14 +23,7 @@ namespace weir::tool {
 namespace {
 
 using detail::bundle_magic;
-
-// Replaces unusual characters of a name, because the file may come from an unknown source.
-std::string printable(std::string_view text) {
-  std::string all(text.substr(0, 200));
-  std::replace_if(
-      all.begin(), all.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return all;
-}
+using detail::printable;
 
 std::string describe(const KernelBundle& bundle) {
   std::string text =

@@ -174,14 +174,15 @@ int main(int argc, char** argv) {
   new_command->add_option("FOLDER", new_folder, "A new or empty folder; its name becomes the program's name")->required();
 
   weir::tool::RunOptions run_options;
+  auto& variables = run_options.variables;
   CLI::App* const run_command =
       add(tool_run, "run", "Run a program with Weir's variables set: weir run [OPTIONS] -- PROGRAM [ARGUMENT]…",
           "Exit status: the program's; 3 if the program succeeded with the tool race but did not use Weir; 2 if the "
           "command\nline does not parse, 126 if the program cannot be run, 127 if it does not exist\n");
-  add_text(run_command, "--tools", run_options.tools, "NAMES",
+  add_text(run_command, "--tools", variables["WEIR_TOOLS"], "NAMES",
            "WEIR_TOOLS: tools that observe the program, such as race and timeline");
   run_command
-      ->add_option("--stuck", run_options.stuck,
+      ->add_option("--stuck", variables["WEIR_STUCK"],
                    "WEIR_STUCK: report calls that take longer than TIME (default: 30s), and allow `weir stuck`")
       ->type_name("TIME")
       ->expected(0, 1);
@@ -192,22 +193,24 @@ int main(int argc, char** argv) {
           "Prints how busy the streams were, how much they overlapped, and the longest waits, on standard error.\n\nExit "
           "status: as weir run, and 128 + N if signal N ended the program; 3 if the program succeeded but there is no "
           "trace,\nor if the trace cannot be written (then the program is not run)\n");
-  add_text(timeline_command, "-o,--output", run_options.timeline, "FILE",
+  add_text(timeline_command, "-o,--output", variables["WEIR_TIMELINE"], "FILE",
            "WEIR_TIMELINE: the trace for Perfetto (default: weir.pftrace)");
 
   CLI::App* const record_command =
       add(tool_run, "record",
           "Run a program, and record its operations for weir replay: weir record [OPTIONS] -- PROGRAM [ARGUMENT]…",
           "The file contains the program's kernels and data: docs/record.md.\n\nExit status: as weir timeline\n");
-  add_text(record_command, "-o,--output", run_options.recording, "FILE", "WEIR_RECORD_FILE (default: weir.recording)");
+  add_text(record_command, "-o,--output", variables["WEIR_RECORD_FILE"], "FILE",
+           "WEIR_RECORD_FILE (default: weir.recording)");
   record_command
-      ->add_option("--limit", run_options.record_limit,
+      ->add_option("--limit", variables["WEIR_RECORD_LIMIT"],
                    "WEIR_RECORD_LIMIT: the maximum size of the file, such as 100MB (default: 1 GiB)")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::PositiveNumber);
   for (CLI::App* const command : {run_command, timeline_command, record_command})
-    add_text(command, "--backend", run_options.backend, "NAMES", "WEIR_BACKEND: a name, or names in order of preference");
+    add_text(command, "--backend", variables["WEIR_BACKEND"], "NAMES",
+             "WEIR_BACKEND: a name, or names in order of preference");
 
   std::string replayed, replay_backend;
   CLI::App* const replay_command = add(
@@ -306,8 +309,8 @@ int main(int argc, char** argv) {
   }
   try {
     app.parse(own, argv);
-    if (run_command->count("--stuck") != 0 && run_options.stuck.find_first_not_of("{}") == std::string::npos)
-      run_options.stuck = "30s";
+    if (run_command->count("--stuck") != 0 && variables["WEIR_STUCK"].find_first_not_of("{}") == std::string::npos)
+      variables["WEIR_STUCK"] = "30s";
     const bool takes_program = *run_command || *timeline_command || *record_command || *shake_command || *race_command;
     if (takes_program) {
       const CLI::App* const command = app.get_subcommands().front();
@@ -345,7 +348,7 @@ int main(int argc, char** argv) {
   try {
     if (*run_command) return weir::tool::run_program(run_options);
     if (*timeline_command || *record_command) {
-      run_options.tools = *timeline_command ? "timeline" : "record";
+      variables["WEIR_TOOLS"] = *timeline_command ? "timeline" : "record";
       return weir::tool::trace_program(run_options);
     }
     if (*replay_command) {

@@ -18,7 +18,15 @@ std::string unknown(std::string_view kind, std::string_view name, const std::vec
   return fmt::format("unknown {} '{}'{}", kind, name, meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
 }
 
-std::vector<std::string> long_options(const CLI::App& app) {
+}  // namespace
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* const command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* const option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
@@ -26,30 +34,18 @@ std::vector<std::string> long_options(const CLI::App& app) {
   return names;
 }
 
-}  // namespace
-
 std::string explain_mistake(const CLI::App& app, int argc, const char* const* argv) {
   const CLI::App* current = &app;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    if (argument == "--") break;
-    const std::string name = argument.substr(0, argument.find('='));
-    if (name.starts_with("--")) {
-      const std::vector<std::string> options = long_options(*current);
-      if (std::find(options.begin(), options.end(), name) == options.end()) return unknown("option", name, options);
-    } else if (const auto subcommands = current->get_subcommands(nullptr); !subcommands.empty() && !name.starts_with('-')) {
-      std::vector<std::string> commands;
-      const CLI::App* named = nullptr;
-      for (const CLI::App* const command : subcommands) {
-        commands.push_back(command->get_name());
-        if (commands.back() == name) named = command;
-      }
-      if (named == nullptr) return unknown("command", name, commands);
-      current = named;
-    }
+  for (int i = 1; i < argc && argv[i] != std::string_view("--"); ++i) {
+    const std::string argument = argv[i], name = argument.substr(0, argument.find('='));
+    const bool is_option = name.starts_with("--");
+    const std::vector<std::string> names = is_option ? options_of(*current) : commands_of(*current);
+    if (names.empty() || (!is_option && name.starts_with('-'))) continue;
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return unknown(is_option ? "option" : "command", name, names);
+    if (!is_option) current = current->get_subcommand(name);
   }
-  std::vector<std::string> commands;
-  for (const CLI::App* const command : current->get_subcommands(nullptr)) commands.push_back(command->get_name());
+  const std::vector<std::string> commands = commands_of(*current);
   return commands.empty() ? "" : fmt::format("a command is missing; the commands are {}", fmt::join(commands, ", "));
 }
 

@@ -399,7 +399,7 @@ int find_witnesses(const RaceOptions& options) {
 int race_program(const RaceOptions& options) {
   if (options.witness) return find_witnesses(options);
   RunOptions run;
-  run.tools = "race";
+  run.variables["WEIR_TOOLS"] = "race";
   run.command = options.command;
   return run_program(run);
 }

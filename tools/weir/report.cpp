@@ -196,6 +196,13 @@ Json make_report(const std::vector<std::string>& names) {
   return report;
 }
 
+std::string text_of(const Json& object, const char* key) { return object.value(key, std::string()); }
+
+std::string attempt_text(const Json& attempt) {
+  const std::string path = text_of(attempt, "path") + ": ", outcome = text_of(attempt, "outcome");
+  return outcome.starts_with(path) ? outcome : path + outcome;  // the loader's message often begins with the file
+}
+
 std::vector<std::string> bad_variables(const Json& report) {
   std::vector<std::string> errors;
   const auto add = [&](const Json& told) {

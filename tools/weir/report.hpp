@@ -14,6 +14,12 @@ using Json = nlohmann::ordered_json;
 /// Backends that fail are part of the report. Throws `weir::Error` if an environment variable is invalid.
 Json make_report(const std::vector<std::string>& names);
 
+/// Returns the text under a key; "" if there is none.
+std::string text_of(const Json& object, const char* key);
+
+/// Returns the file and the outcome of one of a backend's "attempts".
+std::string attempt_text(const Json& attempt);
+
 /// Returns an error text for each invalid environment variable that was read.
 std::vector<std::string> bad_variables(const Json& report);
 

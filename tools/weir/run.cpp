@@ -23,29 +23,16 @@ namespace {
 
 constexpr int nothing_seen = 3;
 
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  return argv;
-}
-
 int become(std::vector<std::string> words) {
-  const std::vector<char*> argv = pointers(words);
+  const std::vector<char*> argv = pointers_to(words);
   ::execvp(argv[0], argv.data());
   return cannot_run(argv[0], errno);
 }
 
 void set_variables(const RunOptions& options) {
-  const auto set = [](const char* name, const std::string& value) {
-    if (!value.empty()) ::setenv(name, value.c_str(), 1);
-  };
-  set("WEIR_BACKEND", options.backend);
-  set("WEIR_TOOLS", options.tools);
-  set("WEIR_TIMELINE", options.timeline);
-  set("WEIR_RECORD_FILE", options.recording);
-  set("WEIR_RECORD_LIMIT", options.record_limit != 0 ? std::to_string(options.record_limit) : "");
-  set("WEIR_STUCK", options.stuck);
+  for (const auto& [name, value] : options.variables) {
+    if (!value.empty()) ::setenv(name.c_str(), value.c_str(), 1);
+  }
 }
 
 volatile pid_t running = 0;
@@ -75,7 +62,7 @@ int wait_for(pid_t process, const sigset_t& allowed) {
 
 // Runs the command. Returns its exit status in the form that a shell uses.
 int run_and_wait(std::vector<std::string> words) {
-  const std::vector<char*> argv = pointers(words);
+  const std::vector<char*> argv = pointers_to(words);
   pid_t process = 0;
   ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost
   // Block signals until they can be forwarded, because the program may send one immediately.
@@ -135,7 +122,8 @@ int run_program(const RunOptions& options) {
 
 int trace_program(const RunOptions& options) {
   set_variables(options);
-  const bool records = options.tools == "record";
+  const std::string& tool = options.variables.at("WEIR_TOOLS");
+  const bool records = tool == "record";
   const char* const variable = std::getenv(records ? "WEIR_RECORD_FILE" : "WEIR_TIMELINE");
   const std::string file = variable != nullptr ? variable : records ? "weir.recording" : "weir.pftrace";
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
@@ -143,7 +131,7 @@ int trace_program(const RunOptions& options) {
   if (const auto status = std::filesystem::status(file, none);
       std::filesystem::exists(status) ? ::access(file.c_str(), W_OK) != 0
                                       : ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) {
-    std::fprintf(stderr, "weir %s: the file '%s' cannot be written: %s\n", options.tools.c_str(), file.c_str(),
+    std::fprintf(stderr, "weir %s: the file '%s' cannot be written: %s\n", tool.c_str(), file.c_str(),
                  std::strerror(errno));
     return nothing_seen;
   }
@@ -154,7 +142,7 @@ int trace_program(const RunOptions& options) {
   const bool is_known =
       file.find("%p") == file.npos && (!std::filesystem::exists(file, none) || std::filesystem::is_regular_file(file, none));
   if (!is_known || std::filesystem::last_write_time(file, none) != before) return status;
-  std::fprintf(stderr, "weir %s: '%s' was not written: the program did not use Weir\n", options.tools.c_str(), file.c_str());
+  std::fprintf(stderr, "weir %s: '%s' was not written: the program did not use Weir\n", tool.c_str(), file.c_str());
   return status != 0 ? status : nothing_seen;
 }
 

@@ -86,11 +86,15 @@ void begin_runs() {
 Run run_once(const std::vector<std::string>& command, std::chrono::seconds timeout, const std::string& output,
              const std::string& errors) {
   std::vector<std::string> words = command;
+  if (const int error = start(pointers_to(words).data(), output, errors); error != 0) return {error};
+  return wait(timeout);
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  if (const int error = start(argv.data(), output, errors); error != 0) return {error};
-  return wait(timeout);
+  return argv;
 }
 
 int cannot_run(const std::string& program, int error) {

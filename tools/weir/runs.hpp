@@ -28,6 +28,9 @@ int cannot_run(const std::string& program, int error);
 /// WEIR_RACE.
 std::string other_variables();
 
+/// Returns the words as `execvp` takes them.
+std::vector<char*> pointers_to(std::vector<std::string>& words);
+
 /// Returns the command as one line.
 std::string line_of(const std::vector<std::string>& command);
 

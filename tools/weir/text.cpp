@@ -19,16 +19,6 @@ constexpr int device_column = 40;   // column of the fields of a device
 constexpr int feature_column = 14;  // column of a feature's name
 constexpr int reason_column = 46;   // column of the reason for a missing feature
 
-std::string text_of(const Json& object, const char* key) {
-  return object.contains(key) ? object[key].get<std::string>() : std::string();
-}
-
-// Returns the file and the outcome. The loader's message often already begins with the file.
-std::string attempt_text(const Json& attempt) {
-  const std::string path = text_of(attempt, "path") + ": ", outcome = text_of(attempt, "outcome");
-  return outcome.starts_with(path) ? outcome : path + outcome;
-}
-
 class Writer {
  public:
   Writer(int width, bool verbose, bool colour) : width_(width), verbose_(verbose), colour_(colour) {}
