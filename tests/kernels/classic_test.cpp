@@ -9,48 +9,8 @@ namespace weir::test::classic_test {
 namespace {
 
 const ModulePtr& module() { return corpus("classic"); }
-std::vector<std::uint32_t> random_words(std::size_t count, unsigned seed, int greatest) {
-  const auto ints = random_ints(count, seed, 0, greatest);
-  return {ints.begin(), ints.end()};
-}
 
 TEST_SUITE_BEGIN("any warp width");
-
-TEST_CASE("classic: a reduction by a template whose shared memory comes from a class") {
-  const auto ints = random_ints(1000, 1, -50, 50);
-  const auto floats = random_floats(4096, 2);
-  const std::vector<double> doubles(floats.begin(), floats.end());
-  const auto sums = upload(std::vector<int>(4));
-  launch(module()->untyped_kernel("reduce5<int, 128, false>"), {.grid = {4}, .block = {128}, .shared_memory_bytes = 512},
-         upload(ints), sums, 1000U);
-  for (std::size_t b = 0; b < 4; ++b) {
-    int expected = 0;
-    for (std::size_t i = b * 256; i < std::min<std::size_t>(1000, b * 256 + 256); ++i) expected += ints[i];
-    CHECK(sums.data()[b] == expected);
-  }
-  const auto totals = upload(std::vector<double>(8));
-  launch(module()->untyped_kernel("reduce5<double, 256, true>"), {.grid = {8}, .block = {256}, .shared_memory_bytes = 2048},
-         upload(doubles), totals, 4096U);
-  std::vector<double> expected(8);
-  for (std::size_t i = 0; i < 4096; ++i) expected[i / 512] += doubles[i];
-  CHECK(difference(download(totals), expected) < 1e-12);
-}
-
-TEST_CASE("classic: a merge sort of pairs") {
-  const auto keys = random_words(1024, 5, 300), values = random_words(1024, 6, 1 << 30);
-  const auto key = upload(std::vector<std::uint32_t>(1024)), value = upload(std::vector<std::uint32_t>(1024));
-  launch(module()->untyped_kernel("mergeSortSharedKernel<1U>"), {.grid = {4}, .block = {128}}, key, value, upload(keys),
-         upload(values), 256U);
-  for (std::size_t b = 0; b < 4; ++b) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> expected, given;
-    for (std::size_t i = b * 256; i < b * 256 + 256; ++i) {
-      expected.emplace_back(keys[i], values[i]);
-      given.emplace_back(key.data()[i], value.data()[i]);
-    }
-    std::stable_sort(expected.begin(), expected.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    CHECK(given == expected);
-  }
-}
 
 TEST_CASE("classic: the cosine transform of 8 x 8, in place by rows and columns") {
   constexpr int width = 64, height = 32;

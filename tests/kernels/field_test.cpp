@@ -70,35 +70,6 @@ TEST_CASE("field: a product of which each thread computes four by four") {
   CHECK(difference(download(out), expected) < 1e-5);
 }
 
-TEST_CASE("field: a softmax by pairs of greatest and sum") {
-  constexpr std::size_t rows = 6, n = 77;
-  const auto x = random_floats(rows * n, 8, -8, 8);
-  const auto y = upload(std::vector<float>(rows * n));
-  launch(module()->untyped_kernel("online_softmax"), {3, 64}, upload(x), y, static_cast<int>(n));
-  std::vector<double> expected;
-  for (std::size_t r = 0; r < rows; ++r) {
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(x[r * n + i]));
-    for (std::size_t i = 0; i < n; ++i) expected.push_back(std::exp(static_cast<double>(x[r * n + i])) / sum);
-  }
-  CHECK(difference(download(y), expected) < 1e-4);
-}
-
-TEST_CASE("field: mean and variance by structs that go through shuffles") {
-  constexpr std::size_t rows = 3, n = 500;
-  const auto x = random_floats(rows * n, 9, 2, 3);
-  const auto out = upload(std::vector<float>(rows * 2));
-  launch(module()->untyped_kernel("welford"), {rows, 128}, upload(x), out, static_cast<int>(n));
-  std::vector<double> expected;
-  for (std::size_t r = 0; r < rows; ++r) {
-    double sum = 0, squares = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += x[r * n + i];
-    for (std::size_t i = 0; i < n; ++i) squares += (x[r * n + i] - sum / n) * (x[r * n + i] - sum / n);
-    expected.insert(expected.end(), {sum / n, squares / n});
-  }
-  CHECK(difference(download(out), expected) < 1e-5);
-}
-
 TEST_CASE("field: the greatest by packed atomics, a sum by compare and swap") {
   auto x = random_floats(3000, 10);
   x[1234] = x[2345] = 2;
@@ -126,23 +97,6 @@ TEST_CASE("field: rows of a sparse matrix by parts of a warp") {
   CHECK(difference(download(y), expected) < 1e-5);
 }
 
-TEST_CASE("field: columns of an image") {
-  constexpr int channels = 2, size = 9, k = 3, columns = 5;
-  const auto im = random_floats(channels * size * size, 13);
-  const auto col = upload(std::vector<float>(channels * k * k * columns * columns));
-  launch(module()->untyped_kernel("im2col"), {2, 16}, channels * columns * columns, upload(im), size, size, k, 1, 2, columns,
-         columns, col);
-  std::vector<float> expected;
-  for (int c = 0; c < channels * k * k; ++c)
-    for (int h = 0; h < columns; ++h)
-      for (int w = 0; w < columns; ++w) {
-        const int y = h * 2 - 1 + c / k % k, x = w * 2 - 1 + c % k;
-        const bool inside = y >= 0 && x >= 0 && y < size && x < size;
-        expected.push_back(inside ? im[static_cast<std::size_t>((c / k / k * size + y) * size + x)] : 0.0F);
-      }
-  CHECK(download(col) == expected);
-}
-
 TEST_CASE("field: the distance of two words along a wavefront") {
   const std::string a = "the quick brown fox jumps over the lazy dog", b = "a quiet brown ox jumped over that lazy log now";
   const auto n = a.size(), m = b.size();
@@ -158,25 +112,6 @@ TEST_CASE("field: the distance of two words along a wavefront") {
   launch(module()->untyped_kernel("edit_distance"), config, upload(std::vector<char>(a.begin(), a.end())),
          static_cast<int>(n), upload(std::vector<char>(b.begin(), b.end())), static_cast<int>(m), result);
   CHECK(result.data()[0] == d[n][m]);
-}
-
-TEST_CASE("field: tridiagonal systems by cyclic reduction") {
-  constexpr std::size_t systems = 3, n = 100;
-  std::vector<double> a(systems * n), b(systems * n), c(systems * n), d(systems * n), x(systems * n);
-  const auto random = random_floats(3 * systems * n, 14);
-  for (std::size_t i = 0; i < systems * n; ++i) {
-    a[i] = random[3 * i];
-    c[i] = random[3 * i + 1];
-    x[i] = random[3 * i + 2];
-    b[i] = 3;
-  }
-  for (std::size_t i = 0; i < systems * n; ++i)
-    d[i] = b[i] * x[i] + (i % n == 0 ? 0 : a[i] * x[i - 1]) + (i % n == n - 1 ? 0 : c[i] * x[i + 1]);
-  const auto out = upload(std::vector<double>(systems * n));
-  LaunchConfig config{systems, n};
-  config.shared_memory_bytes = 4 * n * sizeof(double);
-  launch(module()->untyped_kernel("tridiagonal"), config, upload(a), upload(b), upload(c), upload(d), out);
-  CHECK(difference(download(out), x) < 1e-12);
 }
 
 TEST_CASE("field: a Cholesky factor for each block") {
@@ -264,13 +199,6 @@ TEST_CASE("field: half precision by pairs, with a tail") {
     expected.push_back(values[i % 5] / (1 + std::exp(-values[i % 5])) * values[i * 3 % 5]);
   }
   CHECK(difference(given, expected) < 1e-3);
-}
-
-TEST_CASE("field: a sum by a block's tiles") {
-  const auto in = random_ints(5000, 27, -100, 100);
-  const auto total = upload(std::vector<int>(1));
-  launch(module()->untyped_kernel("sum_by_tiles"), {3, 128}, upload(in), 5000, total);
-  CHECK(total.data()[0] == std::accumulate(in.begin(), in.end(), 0));
 }
 
 TEST_CASE("field: labels of a picture's parts") {

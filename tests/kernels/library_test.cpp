@@ -14,24 +14,6 @@ const ModulePtr& habits() { return corpus("narrow_habits"); }
 
 TEST_SUITE_BEGIN("warps of 32");
 
-TEST_CASE("library: a block primitive whose member function has the name of a functor") {
-  constexpr std::size_t n = 1500, tile = 512;
-  const auto in = random_ints(n, 21, 0, 100);
-  const auto out = upload(std::vector<int>(n)), most = upload(std::vector<int>(6));
-  launch(library()->untyped_kernel("BlockPrefixSumKernel<int, 128, 4>"), {.grid = {3}, .block = {128}}, upload(in), out,
-         most, static_cast<int>(n));
-  for (std::size_t b = 0; b < 3; ++b) {
-    int sum = 0, greatest = 0;
-    for (std::size_t i = b * tile; i < std::min(n, (b + 1) * tile); ++i) {
-      CHECK(out.data()[i] == sum);
-      sum += in[i];
-      greatest = std::max(greatest, in[i]);
-    }
-    CHECK(most.data()[b * 2] == greatest);
-    CHECK(most.data()[b * 2 + 1] == sum);
-  }
-}
-
 TEST_CASE("library: the k-th value by its digits, with lambdas that return early") {
   constexpr std::size_t n = 777;
   auto x = random_floats(2 * n, 24);

@@ -67,64 +67,6 @@ TEST_CASE("suites: keys found in a tree, level by level") {
     CHECK(answers.data()[i] == (keys[i] % 3 == 0 ? records[static_cast<std::size_t>(keys[i] / 3)] : -1));
 }
 
-TEST_CASE("suites: a relaxation until the block agrees that it has converged") {
-  constexpr int m = 21, n = 23;
-  const auto start = random_floats(m * n, 9, 0, 1), image = random_floats(m * n, 10, 0, 1);
-  const auto matrix = upload(start);
-  const auto done = upload(std::vector<int>(1));
-  launch(module()->untyped_kernel("IMGVF_like"), {.grid = {1}, .block = {64}}, matrix, upload(image), m, n, 0.5F, 100, 1e-3F,
-         done);
-  // Each part of 64 elements is written before the part behind the next is computed.
-  std::vector<double> v(start.begin(), start.end());
-  int iterations = 0;
-  for (bool converged = false; !converged && iterations < 100; ++iterations) {
-    double change = 0;
-    std::vector<double> last;
-    std::size_t last_at = 0;
-    const auto put = [&] {
-      for (std::size_t k = 0; k < last.size(); ++k) v[last_at + k] = last[k];
-    };
-    for (std::size_t part = 0; part < m * n; part += 64) {
-      std::vector<double> now;
-      for (std::size_t k = part; k < std::min<std::size_t>(part + 64, m * n); ++k) {
-        const std::size_t i = k / n, j = k % n;
-        const auto of = [&](std::size_t y, std::size_t x) { return v[y * n + x]; };
-        const double old = v[k], around = of(i == 0 ? 0 : i - 1, j) + of(std::min<std::size_t>(i + 1, m - 1), j) +
-                                          of(i, j == 0 ? 0 : j - 1) + of(i, std::min<std::size_t>(j + 1, n - 1)) - 4 * old;
-        const double value = old + 0.125 * around, picture = static_cast<double>(image[k]);
-        now.push_back(value - picture * (value - picture) / 16);
-        change += std::fabs(now.back() - old);
-      }
-      put();
-      last = now;
-      last_at = part;
-    }
-    put();
-    converged = change / (m * n) < 1e-3;
-  }
-  CHECK(done.data()[0] == iterations);
-  CHECK(iterations > 5);
-  CHECK(difference(download(matrix), v) < 1e-4);
-}
-
-TEST_CASE("suites: pairs in vectors of four, sorted by some bits of the key in each block") {
-  constexpr std::size_t n = 1024;
-  const auto ints = random_ints(n, 11, 0, 1 << 30);
-  std::vector<std::uint32_t> keys(ints.begin(), ints.end()), values(n);
-  for (std::uint32_t i = 0; i < n; ++i) values[i] = i;
-  const auto key = upload(std::vector<std::uint32_t>(n)), value = upload(std::vector<std::uint32_t>(n));
-  launch(module()->untyped_kernel("radixSortBlocks"), {.grid = {2}, .block = {128}}, 4U, 8U, key, value, upload(keys),
-         upload(values));
-  for (std::size_t b = 0; b < 2; ++b) {
-    const auto first = static_cast<std::ptrdiff_t>(b * 512);
-    std::vector<std::uint32_t> order(values.begin() + first, values.begin() + first + 512);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t x, std::uint32_t y) { return (keys[x] >> 8U & 15U) < (keys[y] >> 8U & 15U); });
-    CHECK(std::equal(order.begin(), order.end(), value.data() + first));
-    for (std::size_t i = 0; i < 512; ++i) CHECK(key.data()[b * 512 + i] == keys[order[i]]);
-  }
-}
-
 TEST_CASE("suites: a sum whose last warp runs in step, for float and double") {
   const auto in = random_floats(4096, 12);
   std::vector<double> expected(4);

@@ -1,9 +1,6 @@
 // Kernels like those in real programs: attention, convolution, register tiles, solvers, work queues, wavefronts.
 #include <cuda_fp16.h>
-#include <cooperative_groups.h>
-#include <cooperative_groups/reduce.h>
 #include <stdint.h>
-namespace cg = cooperative_groups;
 
 #define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))
 #define KERNEL_LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n); i += blockDim.x * gridDim.x)
@@ -116,81 +113,6 @@ __global__ void __launch_bounds__((BM * BN) / (TM * TN)) gemm(int M, int N, int 
 }
 template __global__ void gemm<32, 32, 8, 4, 4>(int, int, int, float, const float*, const float*, float, float*);
 
-// A softmax whose greatest and sum are merged as pairs.
-struct __align__(8) MD {
-  float m, d;
-};
-__device__ __forceinline__ MD merge(MD a, MD b) {
-  const bool a_bigger = a.m > b.m;
-  const MD bigger = a_bigger ? a : b, smaller = a_bigger ? b : a;
-  MD r;
-  r.d = bigger.d + smaller.d * __expf(smaller.m - bigger.m);
-  r.m = bigger.m;
-  return r;
-}
-extern "C" __global__ void online_softmax(const float* __restrict__ x, float* __restrict__ y, int V) {
-  const int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x / 32) + (threadIdx.x >> 5);
-  x += row * V;
-  y += row * V;
-  MD part{-INFINITY, 0.0f};
-  for (int i = lane; i < V; i += 32) {
-    MD element;
-    element.m = x[i];
-    element.d = 1.0f;
-    part = merge(part, element);
-  }
-  for (int mask = 16; mask > 0; mask >>= 1) {
-    MD other;
-    other.m = __shfl_xor_sync(FULL, part.m, mask, 32);
-    other.d = __shfl_xor_sync(FULL, part.d, mask, 32);
-    part = merge(part, other);
-  }
-  const float inverse = __fdividef(1.0f, part.d);
-  for (int i = lane; i < V; i += 32) y[i] = __expf(x[i] - part.m) * inverse;
-}
-
-// Mean and variance by Welford's merging, with a struct that goes through shuffles member by member.
-template <typename T> struct WelfordData {
-  T mean, m2;
-  int count;
-  WelfordData() = default;
-  __host__ __device__ WelfordData(T mean, T m2, int count) : mean(mean), m2(m2), count(count) {}
-};
-template <typename T> struct WelfordOps {
-  __device__ static WelfordData<T> reduce(WelfordData<T> acc, T data) {
-    const T delta = data - acc.mean;
-    const T mean = acc.mean + delta / (acc.count + 1);
-    return {mean, acc.m2 + delta * (data - mean), acc.count + 1};
-  }
-  __device__ static WelfordData<T> combine(WelfordData<T> a, WelfordData<T> b) {
-    if (a.count == 0) return b;
-    if (b.count == 0) return a;
-    const T delta = b.mean - a.mean;
-    const int count = a.count + b.count;
-    const T part = T(b.count) / count;
-    return {a.mean + delta * part, a.m2 + b.m2 + delta * delta * a.count * part, count};
-  }
-  static __device__ WelfordData<T> warp_shfl_down(WelfordData<T> acc, int offset) {
-    return {__shfl_down_sync(FULL, acc.mean, offset, 32), __shfl_down_sync(FULL, acc.m2, offset, 32),
-            __shfl_down_sync(FULL, acc.count, offset, 32)};
-  }
-};
-extern "C" __global__ void welford(const float* x, float2* out, int n) {
-  using Ops = WelfordOps<float>;
-  __shared__ WelfordData<float> warps[32];
-  WelfordData<float> acc(0, 0, 0);
-  for (int i = threadIdx.x; i < n; i += blockDim.x) acc = Ops::reduce(acc, x[blockIdx.x * n + i]);
-  for (int offset = 16; offset > 0; offset >>= 1) acc = Ops::combine(acc, Ops::warp_shfl_down(acc, offset));
-  const int warp = threadIdx.x / 32;
-  if (threadIdx.x % 32 == 0) warps[warp] = acc;
-  __syncthreads();
-  if (threadIdx.x < warpSize) {
-    acc = threadIdx.x < blockDim.x / 32 ? warps[threadIdx.x] : WelfordData<float>(0, 0, 0);
-    for (int offset = 16; offset > 0; offset >>= 1) acc = Ops::combine(acc, Ops::warp_shfl_down(acc, offset));
-  }
-  if (threadIdx.x == 0) out[blockIdx.x] = make_float2(acc.mean, acc.m2 / n);
-}
-
 // The place of the greatest by one atomic on value and place together; a sum of doubles by compare and swap.
 __device__ unsigned int ordered(float f) {
   const unsigned int u = __float_as_uint(f);
@@ -228,24 +150,6 @@ template <int VEC> __global__ void spmv_vector(int rows, const int* __restrict__
 }
 template __global__ void spmv_vector<8>(int, const int*, const int*, const float*, const float*, float*);
 
-// Columns of an image for a product.
-extern "C" __global__ void im2col(int n, const float* im, int height, int width, int ksize, int pad, int stride, int height_col, int width_col, float* col) {
-  KERNEL_LOOP(index, n) {
-    const int w_out = index % width_col, h_index = index / width_col;
-    const int h_out = h_index % height_col, channel_in = h_index / height_col, channel_out = channel_in * ksize * ksize;
-    const int h_in = h_out * stride - pad, w_in = w_out * stride - pad;
-    float* to = col + (channel_out * height_col + h_out) * width_col + w_out;
-    const float* from = im + (channel_in * height + h_in) * width + w_in;
-    for (int i = 0; i < ksize; ++i) {
-      for (int j = 0; j < ksize; ++j) {
-        const int h = h_in + i, w = w_in + j;
-        *to = (h >= 0 && w >= 0 && h < height && w < width) ? from[i * width + j] : 0;
-        to += height_col * width_col;
-      }
-    }
-  }
-}
-
 // The distance of two words along a wavefront, in shared memory of bytes that is cut into parts.
 extern "C" __global__ void edit_distance(const char* a, int n, const char* b, int m, int* result) {
   extern __shared__ __align__(16) unsigned char raw[];
@@ -275,32 +179,6 @@ extern "C" __global__ void edit_distance(const char* a, int n, const char* b, in
     __syncthreads();
   }
   if (i == 0) *result = last[n];
-}
-
-// Tridiagonal systems by cyclic reduction in parallel, doubling its reach.
-extern "C" __global__ void tridiagonal(const double* a_in, const double* b_in, const double* c_in, const double* d_in, double* x) {
-  extern __shared__ double parts[];
-  const unsigned n = blockDim.x, t = threadIdx.x, at = blockIdx.x * n + t;
-  double *a = parts, *b = &a[n], *c = &b[n], *d = &c[n];
-  a[t] = t == 0 ? 0 : a_in[at];
-  b[t] = b_in[at];
-  c[t] = t == n - 1 ? 0 : c_in[at];
-  d[t] = d_in[at];
-  __syncthreads();
-  for (int reach = 1; reach < n; reach <<= 1) {
-    const int left = (int)t - reach, right = t + reach;
-    double k1 = 0, k2 = 0, al = 0, cl = 0, dl = 0, ar = 0, cr = 0, dr = 0;
-    if (left >= 0) { k1 = a[t] / b[left]; al = a[left]; cl = c[left]; dl = d[left]; }
-    if (right < n) { k2 = c[t] / b[right]; ar = a[right]; cr = c[right]; dr = d[right]; }
-    const double bt = b[t] - cl * k1 - ar * k2, dt = d[t] - dl * k1 - dr * k2;
-    __syncthreads();
-    a[t] = -al * k1;
-    b[t] = bt;
-    c[t] = -cr * k2;
-    d[t] = dt;
-    __syncthreads();
-  }
-  x[at] = d[t] / b[t];
 }
 
 // A Cholesky factor for each block, column by column.
@@ -439,24 +317,6 @@ extern "C" __global__ void swiglu_half(const __half* gate, const __half* up, __h
     *reinterpret_cast<__half2*>(out + i) = __hmul2(s, *reinterpret_cast<const __half2*>(up + i));
   } else if (i < n) {
     out[i] = __hmul(__float2half(silu(__half2float(gate[i]))), up[i]);
-  }
-}
-
-// A sum by groups: a block's tiles, and one atomic for each of them.
-extern "C" __global__ void sum_by_tiles(const int* in, int n, int* total) {
-  cg::thread_block block = cg::this_thread_block();
-  cg::thread_block_tile<16> tile = cg::tiled_partition<16>(block);
-  __shared__ int parts[64];
-  int v = 0;
-  for (unsigned i = blockIdx.x * block.size() + block.thread_rank(); i < n; i += gridDim.x * block.size()) v += in[i];
-  v = cg::reduce(tile, v, cg::plus<int>());
-  if (tile.thread_rank() == 0) parts[tile.meta_group_rank()] = v;
-  block.sync();
-  if (tile.meta_group_rank() == 0) {
-    int all = 0;
-    for (unsigned i = tile.thread_rank(); i < tile.meta_group_size(); i += tile.size()) all += parts[i];
-    all = cg::reduce(tile, all, cg::plus<int>());
-    if (tile.thread_rank() == 0) atomicAdd(total, all);
   }
 }
 

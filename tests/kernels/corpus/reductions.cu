@@ -30,7 +30,7 @@ __inline__ __device__ float block_sum(float v) {
   return v;
 }
 
-extern "C" __global__ void sum_by_warps(const float* in, float* out, int n) {
+extern "C" __global__ void sum_by_warps(const float* in, float* out, int n = 0) {
   float v = 0;
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) v += in[i];
   float total = block_sum(v);

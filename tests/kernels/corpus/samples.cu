@@ -82,88 +82,6 @@ extern "C" __global__ void histogram64Kernel(uint* d_PartialHistograms, uint4* d
   }
 }
 
-// Walsh and Hadamard, in shared memory, four elements a thread.
-extern "C" __global__ void fwtBatch1Kernel(float* d_Output, float* d_Input, int log2N) {
-  const int N = 1 << log2N;
-  const int base = blockIdx.x << log2N;
-  extern __shared__ float s_data[];
-  float* d_Src = d_Input + base;
-  float* d_Dst = d_Output + base;
-  for (int pos = threadIdx.x; pos < N; pos += blockDim.x) {
-    s_data[pos] = d_Src[pos];
-  }
-  const int pos = threadIdx.x;
-  for (int stride = N >> 2; stride > 0; stride >>= 2) {
-    int lo = pos & (stride - 1);
-    int i0 = ((pos - lo) << 2) + lo;
-    int i1 = i0 + stride;
-    int i2 = i1 + stride;
-    int i3 = i2 + stride;
-    __syncthreads();
-    float D0 = s_data[i0];
-    float D1 = s_data[i1];
-    float D2 = s_data[i2];
-    float D3 = s_data[i3];
-    float T;
-    T = D0; D0 = D0 + D2; D2 = T - D2;
-    T = D1; D1 = D1 + D3; D3 = T - D3;
-    T = D0; s_data[i0] = D0 + D1; s_data[i1] = T - D1;
-    T = D2; s_data[i2] = D2 + D3; s_data[i3] = T - D3;
-  }
-  if (log2N & 1) {
-    __syncthreads();
-    for (int pos = threadIdx.x; pos < N / 2; pos += blockDim.x) {
-      int i0 = pos << 1;
-      int i1 = i0 + 1;
-      float D0 = s_data[i0];
-      float D1 = s_data[i1];
-      s_data[i0] = D0 + D1;
-      s_data[i1] = D0 - D1;
-    }
-  }
-  __syncthreads();
-  for (int pos = threadIdx.x; pos < N; pos += blockDim.x) {
-    d_Dst[pos] = s_data[pos];
-  }
-}
-
-// Options by Black and Scholes.
-#define A1 0.31938153f
-#define A2 -0.356563782f
-#define A3 1.781477937f
-#define A4 -1.821255978f
-#define A5 1.330274429f
-#define RSQRT2PI 0.39894228040143267793994605993438f
-__device__ inline float cndGPU(float d) {
-  float K = __fdividef(1.0f, (1.0f + 0.2316419f * fabsf(d)));
-  float cnd = RSQRT2PI * __expf(-0.5f * d * d) * (K * (A1 + K * (A2 + K * (A3 + K * (A4 + K * A5)))));
-  if (d > 0) cnd = 1.0f - cnd;
-  return cnd;
-}
-__device__ inline void BlackScholesBodyGPU(float& CallResult, float& PutResult, float S, float X, float T, float R, float V) {
-  float sqrtT, expRT;
-  float d1, d2, CNDD1, CNDD2;
-  sqrtT = __fdividef(1.0F, rsqrtf(T));
-  d1 = __fdividef(__logf(S / X) + (R + 0.5f * V * V) * T, V * sqrtT);
-  d2 = d1 - V * sqrtT;
-  CNDD1 = cndGPU(d1);
-  CNDD2 = cndGPU(d2);
-  expRT = __expf(-R * T);
-  CallResult = S * CNDD1 - X * expRT * CNDD2;
-  PutResult = X * expRT * (1.0f - CNDD2) - S * (1.0f - CNDD1);
-}
-extern "C" __launch_bounds__(128) __global__ void BlackScholesGPU(float2* __restrict d_CallResult, float2* __restrict d_PutResult, float2* __restrict d_StockPrice, float2* __restrict d_OptionStrike, float2* __restrict d_OptionYears, float Riskfree, float Volatility, int optN) {
-  const int opt = blockDim.x * blockIdx.x + threadIdx.x;
-  if (opt < (optN / 2)) {
-    float callResult1, callResult2;
-    float putResult1, putResult2;
-    BlackScholesBodyGPU(callResult1, putResult1, d_StockPrice[opt].x, d_OptionStrike[opt].x, d_OptionYears[opt].x, Riskfree, Volatility);
-    BlackScholesBodyGPU(callResult2, putResult2, d_StockPrice[opt].y, d_OptionStrike[opt].y, d_OptionYears[opt].y, Riskfree, Volatility);
-    d_CallResult[opt] = make_float2(callResult1, callResult2);
-    d_PutResult[opt] = make_float2(putResult1, putResult2);
-  }
-}
-
 // SHOC's: an FFT of 512 points by a block of 64, eight a thread.
 #define M_SQRT1_2F 0.70710678118654752440f
 typedef float2 T2;
@@ -235,30 +153,4 @@ extern "C" __global__ void FFT512_device(T2* work) {
   FFT8(data);
 #pragma unroll
   for (int i = 0; i < 8; i++) work[rev8(i) * 64] = data[i];
-}
-
-// Forces by lists of neighbours.
-extern "C" __global__ void compute_lj_force(float4* __restrict__ force3, const float4* __restrict__ position, const int neighCount, const int* __restrict__ neighList, const float cutsq, const float lj1, const float lj2, const int inum) {
-  unsigned int idx = blockIdx.x * blockDim.x + threadIdx.x;
-  float4 ipos = position[idx];
-  float4 f = {0.0f, 0.0f, 0.0f, 0.0f};
-  int j = 0;
-  while (j < neighCount) {
-    int jidx = neighList[j * inum + idx];
-    float4 jpos = __ldg(&position[jidx]);
-    float delx = ipos.x - jpos.x;
-    float dely = ipos.y - jpos.y;
-    float delz = ipos.z - jpos.z;
-    float r2inv = delx * delx + dely * dely + delz * delz;
-    if (r2inv < cutsq) {
-      r2inv = 1.0f / r2inv;
-      float r6inv = r2inv * r2inv * r2inv;
-      float forceC = r2inv * r6inv * (lj1 * r6inv - lj2);
-      f.x += delx * forceC;
-      f.y += dely * forceC;
-      f.z += delz * forceC;
-    }
-    j++;
-  }
-  force3[idx] = f;
 }
