@@ -33,8 +33,34 @@ struct fiber_kernel {
   uint32_t warp_size;
 };
 
+struct fiber_launch : fiber_kernel {
+  const block_range* range;
+  const void* const* arguments;
+};
+
 WEIR_THREAD_VARIABLE void* fibers;
 WEIR_THREAD_VARIABLE uint32_t started;  // how many threads of the block
+
+__attribute__((unused)) static void thread_index(uint32_t* index) {
+  index[0] = WEIR_THREAD(threadIdx).x;
+  index[1] = WEIR_THREAD(threadIdx).y;
+  index[2] = WEIR_THREAD(threadIdx).z;
+}
+// Runs a range of blocks. The caller has set `l.run_threads`.
+__attribute__((unused)) static void run_on_fibers(const block_range& range, const void* const* arguments, fiber_launch& l) {
+  WEIR_THREAD(blockDim) = dim3(range.block[0], range.block[1], range.block[2]);
+  WEIR_THREAD(gridDim) = dim3(range.grid[0], range.grid[1], range.grid[2]);
+  l.thread_index = &thread_index;
+  l.warp_size = warpSize;
+  l.range = &range;
+  l.arguments = arguments;
+  range.services->run_fibers(range, l);
+  fibers = nullptr;
+}
+WEIR_ALWAYS_INLINE void enter_block(void* f, const uint32_t* block) {
+  fibers = f;
+  WEIR_THREAD(blockIdx) = {block[0], block[1], block[2]};
+}
 
 // The source location of the call that the thread is making. `number` distinguishes several calls on one line.
 struct call_place {

@@ -321,18 +321,12 @@ struct rules {
   static constexpr bool returns_void = false, by_value = true, copyable = true;
 };
 template <class... P>
-struct rules_of_parameters {
+struct rules<void (*)(P...)> {
   static constexpr bool returns_void = true;
   static constexpr bool by_value = all<is_value<P>...>;
   static constexpr bool copyable = !by_value || all<__is_trivially_copyable(P)...>;
 };
 
-}  // namespace weir_host
-)weir";
-
-/// The loop over the threads of a block, for kernels on fibers. While a thread waits, the worker starts the next ones on
-/// another stack (backends/host/run/fibers.hpp).
-inline constexpr std::string_view prelude_fibers = R"weir(
 // In CUDA a template argument cannot be a kernel, so a kernel is called through a constant that contains its address.
 #ifdef __CUDA__
 #define WEIR_POINTER const*
@@ -341,42 +335,46 @@ inline constexpr std::string_view prelude_fibers = R"weir(
 #define WEIR_POINTER
 #define WEIR_POINTED(kernel) kernel
 #endif
+// Its function `run` runs a kernel: `prelude_fibers` or `prelude_groups` defines it.
+template <class F, F WEIR_POINTER kernel>
+struct launcher;
+template <class F, F WEIR_POINTER kernel,
+          bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
+struct recorder {
+  static constexpr kernel_record record(const char*, uint32_t) { return {}; }
+};
+template <class... P, void (*WEIR_POINTER kernel)(P...)>
+struct recorder<void (*)(P...), kernel, true> {
+  WEIR_DEVICE static constexpr size_t sizes[] = {sizeof(P)..., 0};
+  static constexpr kernel_record record(const char* name, uint32_t max_threads) {
+    return {name, &launcher<void (*)(P...), kernel>::run, sizes, sizeof...(P), max_threads,
+            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, 0, WEIR_TIER};
+  }
+};
+template <class... P, void (*WEIR_POINTER kernel)(P...)>
+WEIR_DEVICE constexpr size_t recorder<void (*)(P...), kernel, true>::sizes[];
+// The record for a name that several kernels share. It cannot be launched; Module::kernel reports the reason.
+constexpr kernel_record overloaded(const char* name) { return {name}; }
 
+}  // namespace weir_host
+)weir";
+
+/// The loop over the threads of a block, for kernels on fibers. While a thread waits, the worker starts the next ones on
+/// another stack (backends/host/run/fibers.hpp).
+inline constexpr std::string_view prelude_fibers = R"weir(
 namespace weir_host {
 
-template <class... P>
-struct rules<void (*)(P...)> : rules_of_parameters<P...> {};
-
-template <class F, F WEIR_POINTER kernel>
-struct fiber_launcher;
-
 template <class... P, void (*WEIR_POINTER kernel)(P...)>
-struct fiber_launcher<void (*)(P...), kernel> {
-  struct launch : fiber_kernel {
-    const void* const* arguments;
-  };
-
+struct launcher<void (*)(P...), kernel> {
   static void run(const block_range& range, const void* const* arguments) {
-    ::WEIR_THREAD(blockDim) = dim3(range.block[0], range.block[1], range.block[2]);
-    ::WEIR_THREAD(gridDim) = dim3(range.grid[0], range.grid[1], range.grid[2]);
-    launch l;
+    fiber_launch l;
     l.run_threads = &run_threads;
-    l.thread_index = &thread_index;
-    l.warp_size = warpSize;
-    l.arguments = arguments;
-    range.services->run_fibers(range, l);
-  }
-
-  static void thread_index(uint32_t* index) {
-    index[0] = ::WEIR_THREAD(threadIdx).x;
-    index[1] = ::WEIR_THREAD(threadIdx).y;
-    index[2] = ::WEIR_THREAD(threadIdx).z;
+    run_on_fibers(range, arguments, l);
   }
 
   static uint32_t run_threads(const fiber_kernel& l, void* f, const uint32_t* block, uint32_t first) {
-    fibers = f;
-    ::WEIR_THREAD(blockIdx) = {block[0], block[1], block[2]};
-    return unpack(static_cast<const launch&>(l).arguments, first, typename count_to<sizeof...(P)>::type{});
+    enter_block(f, block);
+    return unpack(static_cast<const fiber_launch&>(l).arguments, first, typename count_to<sizeof...(P)>::type{});
   }
 
   template <size_t... I>
@@ -409,24 +407,6 @@ struct fiber_launcher<void (*)(P...), kernel> {
     return count;
   }
 };
-
-template <class F, F WEIR_POINTER kernel,
-          bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
-struct recorder {
-  static constexpr kernel_record record(const char*, uint32_t) { return {}; }
-};
-template <class... P, void (*WEIR_POINTER kernel)(P...)>
-struct recorder<void (*)(P...), kernel, true> {
-  WEIR_DEVICE static constexpr size_t sizes[] = {sizeof(P)..., 0};
-  static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &fiber_launcher<void (*)(P...), kernel>::run, sizes, sizeof...(P), max_threads,
-            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, 0, tier_fibers};
-  }
-};
-template <class... P, void (*WEIR_POINTER kernel)(P...)>
-WEIR_DEVICE constexpr size_t recorder<void (*)(P...), kernel, true>::sizes[];
-// The record for a name that several kernels share. It cannot be launched; Module::kernel reports the reason.
-constexpr kernel_record overloaded(const char* name) { return {name}; }
 
 }  // namespace weir_host
 )weir";

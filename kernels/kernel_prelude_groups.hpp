@@ -13,23 +13,15 @@ namespace weir::host {
 inline constexpr std::string_view prelude_groups = R"weir(
 namespace weir_host {
 
-struct fiber_launch : fiber_kernel {
-  const block_range* range;
-  const void* const* arguments;
+struct group_launch : fiber_launch {
   void (*thread)(const block_range&, const void* const*);
 };
-static void fiber_thread_index(uint32_t* index) {
-  index[0] = weir_threadIdx.x;
-  index[1] = weir_threadIdx.y;
-  index[2] = weir_threadIdx.z;
-}
 static uint32_t run_fiber_threads(const fiber_kernel& l, void* f, const uint32_t* block, uint32_t first) {
-  const fiber_launch& launch = static_cast<const fiber_launch&>(l);
+  const group_launch& launch = static_cast<const group_launch&>(l);
   const dim3 size = weir_blockDim;
   const uint32_t count = size.x * size.y * size.z;
-  fibers = f;
   bottom = __builtin_frame_address(0);
-  weir_blockIdx = {block[0], block[1], block[2]};
+  enter_block(f, block);
   // If the thread has waited, other threads were started meanwhile, and `started` differs from n + 1.
   for (uint32_t n = first; n < count; n = started) {
     weir_threadIdx = {n % size.x, n / size.x % size.y, n / size.x / size.y};
@@ -43,17 +35,10 @@ extern "C" {
 #define WEIR_FOR_PASS inline WEIR_DEVICE WEIR_KEPT __attribute__((visibility("hidden")))
 WEIR_FOR_PASS void __weir_fiber_run(const block_range& range, const void* const* arguments,
                                     void (*thread)(const block_range&, const void* const*)) {
-  weir_blockDim = dim3(range.block[0], range.block[1], range.block[2]);
-  weir_gridDim = dim3(range.grid[0], range.grid[1], range.grid[2]);
-  fiber_launch l;
+  group_launch l;
   l.run_threads = &run_fiber_threads;
-  l.thread_index = &fiber_thread_index;
-  l.warp_size = warpSize;
-  l.range = &range;
-  l.arguments = arguments;
   l.thread = thread;
-  range.services->run_fibers(range, l);
-  fibers = nullptr;
+  run_on_fibers(range, arguments, l);
 }
 // The pass inserts a call of this before each call of an entry.
 WEIR_FIBER_ENTRY void __weir_fiber_at(const call_place* at) { place = at; }
@@ -68,14 +53,8 @@ WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size = warp
 #undef WEIR_FOR_PASS
 }
 
-template <class... P>
-struct rules<void (*)(P...)> : rules_of_parameters<P...> {};
-
-// In CUDA a template argument cannot be a kernel, so a kernel is called through a constant that contains its address.
-template <class F, F const* kernel>
-struct group_launcher;
 template <class... P, void (*const* kernel)(P...)>
-struct group_launcher<void (*)(P...), kernel> {
+struct launcher<void (*)(P...), kernel> {
   __attribute__((annotate("weir.run"))) static void run(const block_range&, const void* const* arguments) {
     thread(arguments, typename count_to<sizeof...(P)>::type{});
   }
@@ -85,21 +64,6 @@ struct group_launcher<void (*)(P...), kernel> {
     (*kernel)(parameter<P>(arguments[I]).value()...);
   }
 };
-
-template <class F, F const* kernel, bool valid = rules<F>::returns_void && rules<F>::by_value && rules<F>::copyable>
-struct recorder {
-  static constexpr kernel_record record(const char*, uint32_t) { return {}; }
-};
-template <class... P, void (*const* kernel)(P...)>
-struct recorder<void (*)(P...), kernel, true> {
-  WEIR_DEVICE static constexpr size_t sizes[] = {sizeof(P)..., 0};
-  static constexpr kernel_record record(const char* name, uint32_t max_threads) {
-    return {name, &group_launcher<void (*)(P...), kernel>::run, sizes, sizeof...(P), max_threads,
-            kinds<P...>::known, kinds<P...>::floating, kinds<P...>::constant, 0, 0, tier_workgroup};
-  }
-};
-template <class... P, void (*const* kernel)(P...)>
-WEIR_DEVICE constexpr size_t recorder<void (*)(P...), kernel, true>::sizes[];
 
 }  // namespace weir_host
 )weir";

@@ -249,10 +249,12 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
                    "#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n"
                    "#define WEIR_FIBER(name) __weir_fiber_##name\n"
                    "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_KEPT WEIR_ALWAYS_INLINE\n"
+                   "#define WEIR_TIER tier_workgroup\n"
                  : "#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n"
                    "#define WEIR_SPIN() weir_host::spin()\n"
                    "#define WEIR_FIBER(name) __weir_##name\n"
-                   "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n";
+                   "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n"
+                   "#define WEIR_TIER tier_fibers\n";
   if (options.debug) unit += "#define WEIR_FOR_DEBUGGER 1\n";  // for debuggers: threadIdx becomes a variable
   unit.append(cuda ? prelude_cuda_library : prelude_c_library)
       .append(prelude_types)
