@@ -50,6 +50,23 @@ WEIR_FOR_PASS __attribute__((noinline)) void __weir_fiber_step() {
   meet(w);
 }
 WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size = warpSize;
+// In a block that the pass has formed, these report that a call names lanes which do not make it, and that threads wait at
+// different barriers. `states`: for each thread, the number of the region that it waits to enter, or -1 if it has returned.
+// `texts`: for the barrier of each region, its place, its function, and both as one text.
+#define WEIR_REPORT WEIR_FOR_PASS __attribute__((used, noinline, cold))
+WEIR_REPORT void __weir_fiber_report_lanes(const block_range& range, uint32_t x, uint32_t y, uint32_t z, const char* place,
+                                           const char* function, uint32_t thread, uint32_t missing) {
+  range.services->fail(range.launch, {place, function, {x, y, z}, thread, 0, 0, missing, nullptr});
+}
+WEIR_REPORT void __weir_fiber_report_barriers(const block_range& range, uint32_t x, uint32_t y, uint32_t z,
+                                              const char* const* texts, const int32_t* states, uint64_t threads,
+                                              int32_t first, int32_t last) {
+  uint32_t here = 0, expected = 0;
+  for (uint64_t t = 0; t < threads; ++t) here += states[t] == first, expected += states[t] >= 0;
+  range.services->fail(range.launch, {texts[3 * first], texts[3 * first + 1], {x, y, z}, 0, here, expected, 0,
+                                      texts[3 * last + 2]});
+}
+#undef WEIR_REPORT
 #undef WEIR_FOR_PASS
 }
 

@@ -202,7 +202,6 @@ void mark_updates(llvm::Module& module) {
 }
 
 void record_accesses(llvm::Function& run) {
-  if (!runs_blocks(run)) return;
   const Parameters parameters(run);
   change_record(run, offsetof(host::KernelRecord, constant_kinds),
                 [&](std::uint64_t of_types) { return of_types | parameters.read; });

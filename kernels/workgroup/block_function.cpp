@@ -26,16 +26,12 @@ llvm::Function* copy_with_parameters(llvm::Function& kernel) {
   llvm::LLVMContext& context = kernel.getContext();
   llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* const number = llvm::Type::getInt32Ty(context);
-  llvm::SmallVector<llvm::Type*> types(kernel.getFunctionType()->params());
-  types.append({pointer, number, number, number, pointer, pointer, llvm::Type::getInt64Ty(context)});
+  llvm::Type* const types[] = {pointer, pointer, number, number, number, pointer, pointer, llvm::Type::getInt64Ty(context)};
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt1Ty(context), types, false);
   auto* const function =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, kernel.getName() + ".block", kernel.getParent());
   llvm::ValueToValueMapTy map;
-  for (unsigned i = 0; i < kernel.arg_size(); ++i) {
-    map[kernel.getArg(i)] = function->getArg(i);
-    function->getArg(i)->setName(kernel.getArg(i)->getName());
-  }
+  for (unsigned i = 0; i < kernel.arg_size(); ++i) map[kernel.getArg(i)] = function->getArg(i);
   llvm::SmallVector<llvm::ReturnInst*> returns;
   llvm::CloneFunctionInto(function, &kernel, map, llvm::CloneFunctionChangeType::LocalChangesOnly, returns);
   function->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -48,12 +44,10 @@ llvm::Function* copy_with_parameters(llvm::Function& kernel) {
                                llvm::Attribute::NoReturn, llvm::Attribute::WillReturn, llvm::Attribute::NoSync}) {
     function->removeFnAttr(attribute);
   }
-  for (unsigned i = 0; i < kernel.arg_size(); ++i) {
-    // All threads read the value of the caller, so no thread needs a copy of its own.
-    if (function->getArg(i)->hasByValAttr()) function->removeParamAttr(i, llvm::Attribute::ByVal);
-  }
-  constexpr const char* names[] = {"range", "block.x", "block.y", "block.z", "context", "shared", "row"};
-  for (unsigned i = 0; i < BlockFunction::parameter_count; ++i) function->getArg(kernel.arg_size() + i)->setName(names[i]);
+  // The code of one thread does not use the range, but that of a block does.
+  function->setAttributes(function->getAttributes().removeParamAttributes(context, BlockFunction::range));
+  constexpr const char* names[] = {"range", "arguments", "block.x", "block.y", "block.z", "context", "shared", "row"};
+  for (unsigned i = 0; i < BlockFunction::parameter_count; ++i) function->getArg(i)->setName(names[i]);
   return function;
 }
 
@@ -85,20 +79,17 @@ llvm::Value* by_axis(llvm::IRBuilder<>& builder, llvm::Value* axis, OfAxis&& of_
 }
 
 void replace_geometry(BlockFunction& block) {
-  llvm::SmallVector<llvm::CallInst*> calls;
-  for (llvm::Instruction& instruction : llvm::instructions(*block.function)) {
-    const Builtin kind = called_builtin(&instruction);
-    if (kind == Builtin::block_index || kind == Builtin::block_size || kind == Builtin::grid_size ||
-        (kind == Builtin::thread_index && !isa<llvm::ConstantInt>(cast<llvm::CallInst>(instruction).getArgOperand(0)))) {
-      calls.push_back(cast<llvm::CallInst>(&instruction));
-    }
-  }
+  const auto calls = calls_in(*block.function, [](llvm::CallInst& call) {
+    const Builtin kind = called_builtin(&call);
+    return kind == Builtin::block_index || kind == Builtin::block_size || kind == Builtin::grid_size ||
+           (kind == Builtin::thread_index && !isa<llvm::ConstantInt>(call.getArgOperand(0)));
+  });
   for (llvm::CallInst* call : calls) {
     llvm::IRBuilder<> builder(call);
     call->replaceAllUsesWith(by_axis(builder, call->getArgOperand(0), [&](std::uint64_t axis) -> llvm::Value* {
       switch (called_builtin(call)) {
         case Builtin::block_index:
-          return block.function->getArg(block.own + BlockFunction::block_x + static_cast<unsigned>(axis));
+          return block.function->getArg(BlockFunction::block_x + static_cast<unsigned>(axis));
         case Builtin::block_size: return block.block_size[axis];
         case Builtin::grid_size: return block.grid_size[axis];
         default: break;
@@ -111,22 +102,15 @@ void replace_geometry(BlockFunction& block) {
   }
 }
 
-bool mentions(const llvm::Value* value, const llvm::GlobalVariable* variable) {
-  if (value == variable) return true;
-  const auto* const expression = dyn_cast<llvm::ConstantExpr>(value);
-  return expression != nullptr &&
-         llvm::any_of(expression->operands(), [&](const llvm::Use& use) { return mentions(use.get(), variable); });
-}
-
-// Turns constant expressions that contain the address of `variable` into instructions.
-void expand_constants(llvm::Function& function, const llvm::GlobalVariable* variable) {
+// Turns constant expressions that contain the address of a shared variable into instructions.
+void expand_constants(llvm::Function& function, const Variables& shared) {
   llvm::SmallVector<llvm::Instruction*> work;
   for (llvm::Instruction& instruction : llvm::instructions(function)) work.push_back(&instruction);
   while (!work.empty()) {
     llvm::Instruction* const user = work.pop_back_val();
     for (llvm::Use& use : user->operands()) {
       auto* const expression = dyn_cast<llvm::ConstantExpr>(use.get());
-      if (expression == nullptr || !mentions(expression, variable)) continue;
+      if (expression == nullptr || !mentions_any_of(expression, shared)) continue;
       auto* const phi = dyn_cast<llvm::PHINode>(user);
       llvm::Instruction* const made = expression->getAsInstruction();
       made->insertBefore(phi != nullptr ? phi->getIncomingBlock(use)->getTerminator() : user);
@@ -237,10 +221,8 @@ void place_shared_variables(BlockFunction& block, const Variables& shared) {
 // Replaces questions about the block's memory. The context and then the shared memory are in one piece of the worker's
 // memory; variables of threads are in the context or on the stack.
 void replace_memory(BlockFunction& block) {
-  llvm::SmallVector<llvm::CallInst*> calls;
-  for (llvm::Instruction& instruction : llvm::instructions(*block.function)) {
-    if (called_builtin(&instruction) == Builtin::memory) calls.push_back(cast<llvm::CallInst>(&instruction));
-  }
+  const auto calls =
+      calls_in(*block.function, [](llvm::CallInst& call) { return called_builtin(&call) == Builtin::memory; });
   if (calls.empty()) return;
   llvm::IRBuilder<> builder(block.top->getTerminator());
   const auto number = [&](llvm::Value* address) { return builder.CreatePtrToInt(address, builder.getInt64Ty()); };
@@ -276,10 +258,8 @@ void replace_memory(BlockFunction& block) {
 
 // Replaces barriers that return a count: between two plain barriers, the threads add to a variable of the block.
 void lower_counts(BlockFunction& block) {
-  llvm::SmallVector<llvm::CallInst*> calls;
-  for (llvm::Instruction& instruction : llvm::instructions(*block.function)) {
-    if (called_builtin(&instruction) == Builtin::block_count) calls.push_back(cast<llvm::CallInst>(&instruction));
-  }
+  const auto calls =
+      calls_in(*block.function, [](llvm::CallInst& call) { return called_builtin(&call) == Builtin::block_count; });
   if (calls.empty()) return;
   llvm::Module& module = *block.function->getParent();
   const llvm::FunctionCallee barrier = module.getOrInsertFunction(
@@ -342,7 +322,6 @@ void hoist_arguments(llvm::Function& function, llvm::BasicBlock& top) {
 BlockFunction make_block_function(llvm::Function& kernel) {
   BlockFunction block{};
   block.kernel = &kernel;
-  block.own = static_cast<unsigned>(kernel.arg_size());
   block.function = copy_with_parameters(kernel);
   try {
     llvm::removeUnreachableBlocks(*block.function);
@@ -359,11 +338,11 @@ BlockFunction make_block_function(llvm::Function& kernel) {
     for (llvm::AllocaInst* variable : variables) variable->moveBefore(block.top->getTerminator());
     move_private_variables(block);
     load_sizes(block);
-    if (runs_blocks(kernel)) hoist_arguments(*block.function, *block.top);
+    hoist_arguments(*block.function, *block.top);
     replace_geometry(block);
     lower_counts(block);
     const Variables shared = shared_variables(*kernel.getParent());
-    for (const llvm::GlobalVariable* variable : shared) expand_constants(*block.function, variable);
+    expand_constants(*block.function, shared);
     add_alias_scopes(block, shared);
     mark_shared_atomics(block, shared);
     place_shared_variables(block, shared);

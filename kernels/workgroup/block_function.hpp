@@ -13,13 +13,12 @@ namespace weir::workgroup {
 /// the block failed. Its first basic block, `top`, contains the values that all threads share: sizes, addresses of shared
 /// memory, and private variables.
 struct BlockFunction {
-  /// The additional parameters, which come after the kernel's own.
-  enum Parameter : unsigned { range, block_x, block_y, block_z, context, shared, row, parameter_count };
+  /// The first two are the kernel's own.
+  enum Parameter : unsigned { range, arguments, block_x, block_y, block_z, context, shared, row, parameter_count };
 
   llvm::Function* kernel;
   llvm::Function* function;
   llvm::BasicBlock* top;
-  unsigned own;                ///< number of parameters of the kernel itself
   llvm::Value* block_size[3];  ///< block size along each axis, 32 bits
   llvm::Value* grid_size[3];
   std::uint64_t static_shared = 0;  ///< bytes of static shared memory, a multiple of `shared_alignment`
@@ -31,7 +30,7 @@ struct BlockFunction {
 
   static constexpr std::uint64_t shared_alignment = 64;
 
-  llvm::Argument* parameter(Parameter which) const { return function->getArg(own + which); }
+  llvm::Argument* parameter(Parameter which) const { return function->getArg(which); }
 };
 
 /// The attribute of functions that run one block or a range of blocks. No thread of such a block runs on a fiber.
@@ -41,8 +40,8 @@ inline constexpr const char* formed_block = "weir.formed";
 /// Thread indices and barriers stay.
 BlockFunction make_block_function(llvm::Function& kernel);
 
-/// Moves the loads of the arguments of a function that runs blocks (`runs_blocks`) to `top`, its first basic block, because
-/// arguments exist for every thread and do not change.
+/// Moves the loads of the arguments to `top`, the function's first basic block, because arguments exist for every thread and
+/// do not change.
 void hoist_arguments(llvm::Function& function, llvm::BasicBlock& top);
 
 /// Loads the sizes of the block and the grid again, because LLVM's passes may have replaced the values loaded before.

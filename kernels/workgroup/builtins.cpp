@@ -7,6 +7,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
 
 namespace weir::workgroup {
 namespace {
@@ -45,9 +46,36 @@ Builtin builtin(const llvm::Function& function) {
       .Default(Builtin::other);
 }
 
-Builtin called_builtin(const llvm::Value* value) {
+llvm::StringRef called_name(const llvm::Value* value) {
   const auto* const call = llvm::dyn_cast_or_null<llvm::CallBase>(value);
-  return call == nullptr || call->getCalledFunction() == nullptr ? Builtin::none : builtin(*call->getCalledFunction());
+  return call == nullptr || call->getCalledFunction() == nullptr ? "" : call->getCalledFunction()->getName();
+}
+
+Builtin called_builtin(const llvm::Value* value) {
+  return called_name(value).empty() ? Builtin::none : builtin(*llvm::cast<llvm::CallBase>(value)->getCalledFunction());
+}
+
+llvm::CallInst* call_builtin(llvm::IRBuilder<>& builder, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments,
+                             std::uint32_t limit) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (const llvm::Value* argument : arguments) types.push_back(argument->getType());
+  llvm::Module& module = *builder.GetInsertBlock()->getModule();
+  llvm::CallInst* const call = builder.CreateCall(
+      module.getOrInsertFunction(name, llvm::FunctionType::get(builder.getInt32Ty(), types, false)), arguments);
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  call->setMetadata(llvm::LLVMContext::MD_range,
+                    llvm::MDBuilder(builder.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, limit)));
+  return call;
+}
+
+llvm::SmallVector<llvm::CallInst*> calls_in(llvm::Function& function, llvm::function_ref<bool(llvm::CallInst&)> chosen) {
+  llvm::SmallVector<llvm::CallInst*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction); call != nullptr && chosen(*call))
+      calls.push_back(call);
+  }
+  return calls;
 }
 
 bool is_along_x(const llvm::Value* value, Builtin kind) {
@@ -82,18 +110,11 @@ Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation) 
   return found;
 }
 
-Functions kernels(llvm::Module& module) {
-  const Functions running = annotated_functions(module, runs);
-  return running.empty() ? annotated_functions(module, global) : running;
-}
+Functions kernels(llvm::Module& module) { return annotated_functions(module, runs); }
 
 bool is_global(const llvm::Function& function) { return function.hasFnAttribute(global); }
 
-bool runs_blocks(const llvm::Function& kernel) { return kernel.hasFnAttribute(runs); }
-
-llvm::StringRef name_of(const llvm::Function& kernel) {
-  return runs_blocks(kernel) ? kernel.getFnAttribute(runs).getValueAsString() : kernel.getName();
-}
+llvm::StringRef name_of(const llvm::Function& kernel) { return kernel.getFnAttribute(runs).getValueAsString(); }
 
 void record_names(llvm::Module& module) {
   const Functions running = annotated_functions(module, runs);
@@ -106,7 +127,7 @@ void record_names(llvm::Module& module) {
     }
   }
   for (llvm::Function* function : running) {
-    if (!runs_blocks(*function)) function->addFnAttr(runs, function->getName());
+    if (!function->hasFnAttribute(runs)) function->addFnAttr(runs, function->getName());
   }
 }
 
@@ -125,8 +146,6 @@ Variables shared_variables(llvm::Module& module) {
   return found;
 }
 
-namespace {
-
 bool mentions_any_of(const llvm::Value* value, const Variables& variables) {
   if (const auto* const variable = llvm::dyn_cast<llvm::GlobalVariable>(value))
     return variables.count(const_cast<llvm::GlobalVariable*>(variable)) != 0;
@@ -134,8 +153,6 @@ bool mentions_any_of(const llvm::Value* value, const Variables& variables) {
   return expression != nullptr &&
          llvm::any_of(expression->operands(), [&](const llvm::Use& use) { return mentions_any_of(use.get(), variables); });
 }
-
-}  // namespace
 
 bool uses_any_of(const llvm::Function& function, const Variables& variables) {
   if (variables.empty()) return false;
@@ -147,6 +164,10 @@ bool uses_any_of(const llvm::Function& function, const Variables& variables) {
 bool is_hint(const llvm::Instruction& instruction) {
   const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   return call != nullptr && call->isAssumeLikeIntrinsic();
+}
+
+bool is_acting_call(const llvm::Instruction& instruction) {
+  return llvm::isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects() && !is_hint(instruction);
 }
 
 bool may_meet_others(const llvm::Instruction& instruction) {

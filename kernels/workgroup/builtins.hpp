@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SetVector.h>
-#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 /// The functions and annotations by which the pass recognizes barriers, warp functions, thread indices, kernels and shared
@@ -27,8 +28,15 @@ enum class Builtin {
 };
 
 Builtin builtin(const llvm::Function& function);
+/// The name of the function that `value` calls directly; empty if there is none.
+llvm::StringRef called_name(const llvm::Value* value);
 /// The builtin that `value` calls directly.
 Builtin called_builtin(const llvm::Value* value);
+/// Builds a call of a builtin whose result is below `limit` and never changes for a thread.
+llvm::CallInst* call_builtin(llvm::IRBuilder<>& builder, llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments,
+                             std::uint32_t limit);
+/// The calls in the function for which `chosen` is true.
+llvm::SmallVector<llvm::CallInst*> calls_in(llvm::Function& function, llvm::function_ref<bool(llvm::CallInst&)> chosen);
 /// Whether `value` is the index or size of kind `kind` along x.
 bool is_along_x(const llvm::Value* value, Builtin kind);
 /// Whether the lanes of a warp exchange values in this builtin.
@@ -42,11 +50,9 @@ using Variables = llvm::SetVector<llvm::GlobalVariable*>;
 /// The functions that have the annotation.
 Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation);
 
-/// The functions that the pass turns into block functions: those annotated "weir.run", each of which calls one kernel. If
-/// there are none, the kernels themselves ("weir.kernel").
+/// The functions that the pass turns into block functions: those annotated "weir.run", each of which calls one kernel.
 Functions kernels(llvm::Module& module);
-bool runs_blocks(const llvm::Function& kernel);
-/// The name of the kernel in the program.
+/// The name of the program's kernel that the function calls.
 llvm::StringRef name_of(const llvm::Function& kernel);
 /// Records the names of kernels and of the functions that run them. Call this before kernels are inlined.
 void record_names(llvm::Module& module);
@@ -56,12 +62,16 @@ bool is_global(const llvm::Function& function);
 Variables shared_variables(llvm::Module& module);
 inline bool is_dynamic(const llvm::GlobalVariable& shared) { return shared.isDeclaration(); }
 
+/// Whether the value is one of the variables, or a constant that contains the address of one.
+bool mentions_any_of(const llvm::Value* value, const Variables& variables);
 /// Whether the function uses the address of one of the variables.
 bool uses_any_of(const llvm::Function& function, const Variables& variables);
 
 /// Whether the instruction is only a hint for the optimizer, such as the scope of a `__restrict__` or an assumption. LLVM
 /// declares such a hint as a call that writes memory, so that the hint stays in place.
 bool is_hint(const llvm::Instruction& instruction);
+/// Whether the instruction is a call that has an effect.
+bool is_acting_call(const llvm::Instruction& instruction);
 
 /// Whether threads may synchronize through this access (a flag, a lock), or rely on lockstep there.
 bool may_meet_others(const llvm::Instruction& instruction);

@@ -10,13 +10,6 @@
 namespace weir::workgroup {
 namespace {
 
-// Copies the target's attributes, because LLVM inlines a function only into a function for the same processor.
-void copy_target(const llvm::Function& from, llvm::Function& to) {
-  for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"}) {
-    if (from.hasFnAttribute(attribute)) to.addFnAttr(from.getFnAttribute(attribute));
-  }
-}
-
 // The maximum number of threads along x that run as one row. If blocks have several rows, the limit is lower, so that the
 // row's data is still in the cache when the next row starts.
 constexpr std::uint64_t most_joined = 1U << 16U, most_joined_of_several_rows = 1024;
@@ -29,7 +22,10 @@ class RunFunction {
     auto* const type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer}, false);
     function_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, block.kernel->getName() + ".run", module_);
     function_->addFnAttr(formed_block);
-    copy_target(*block.kernel, *function_);
+    // LLVM inlines a function only into a function for the same processor.
+    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu"}) {
+      if (block.kernel->hasFnAttribute(attribute)) function_->addFnAttr(block.kernel->getFnAttribute(attribute));
+    }
   }
 
   llvm::Function* make() {
@@ -65,11 +61,11 @@ class RunFunction {
         builder_.CreateCall(llvm::FunctionType::get(builder_.getPtrTy(), {builder_.getInt64Ty()}, false),
                             load(builder_.getPtrTy(), services, offsetof(host::LaunchServices, take)), bytes);
     Value* const shared = builder_.CreateInBoundsGEP(builder_.getInt8Ty(), memory, context_bytes);
-    llvm::SmallVector<Value*> arguments = load_arguments();
-    arguments.resize(block_.own + BlockFunction::parameter_count);
-    arguments[block_.own + BlockFunction::range] = range;
-    arguments[block_.own + BlockFunction::context] = memory;
-    arguments[block_.own + BlockFunction::shared] = shared;
+    Value* arguments[BlockFunction::parameter_count];
+    arguments[BlockFunction::range] = range;
+    arguments[BlockFunction::arguments] = function_->getArg(1);
+    arguments[BlockFunction::context] = memory;
+    arguments[BlockFunction::shared] = shared;
     Value* const rest = builder_.CreateUDiv(first, grid[0]);
     Value* const start[] = {builder_.CreateURem(first, grid[0]), builder_.CreateURem(rest, grid[1]),
                             builder_.CreateUDiv(rest, grid[1])};
@@ -84,14 +80,14 @@ class RunFunction {
       index[axis]->addIncoming(start[axis], entry);
     }
     for (unsigned axis = 0; axis < 3; ++axis) {
-      arguments[block_.own + BlockFunction::block_x + axis] = builder_.CreateTrunc(index[axis], builder_.getInt32Ty());
+      arguments[BlockFunction::block_x + axis] = builder_.CreateTrunc(index[axis], builder_.getInt32Ty());
     }
     Value* count = builder_.getInt64(1);
     if (most != nullptr) {
       count = least(least(builder_.CreateSub(last, number), builder_.CreateSub(grid[0], index[0])), most);
       store(range, offsetof(host::BlockRange, running_end), builder_.CreateAdd(number, count));
     }
-    arguments[block_.own + BlockFunction::row] = builder_.CreateMul(count, sizes[0], "", true, true);
+    arguments[BlockFunction::row] = builder_.CreateMul(count, sizes[0], "", true, true);
     store(range, offsetof(host::BlockRange, running_block), number);
     // Inlining lets LLVM compute values that are the same for all blocks only once. If a block is stuck, later blocks still
     // run.
@@ -147,19 +143,6 @@ class RunFunction {
     return load;
   }
 
-  // The second argument of the entry is an array with the address of each parameter's value.
-  llvm::SmallVector<Value*> load_arguments() {
-    if (runs_blocks(*block_.kernel)) return {function_->getArg(0), function_->getArg(1)};
-    llvm::SmallVector<Value*> arguments;
-    for (unsigned i = 0; i < block_.own; ++i) {
-      Value* const address = load(builder_.getPtrTy(), function_->getArg(1), sizeof(void*) * i);
-      const llvm::Argument* const parameter = block_.kernel->getArg(i);
-      arguments.push_back(
-          parameter->hasByValAttr() ? address : builder_.CreateAlignedLoad(parameter->getType(), address, llvm::Align(1)));
-    }
-    return arguments;
-  }
-
   const BlockFunction& block_;
   llvm::Module& module_;
   llvm::IRBuilder<> builder_;
@@ -172,7 +155,6 @@ llvm::Function* make_run_function(const BlockFunction& block) { return RunFuncti
 
 void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any_block, unsigned lanes) {
   llvm::LLVMContext& context = kernel.getContext();
-  llvm::Function* entry = &kernel;
   const llvm::GlobalValue::LinkageTypes linkage = kernel.getLinkage();
   // From now on nothing calls the kernel's code for one thread.
   kernel.deleteBody();
@@ -181,18 +163,9 @@ void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any
                                llvm::Attribute::NoReturn, llvm::Attribute::NoFree, llvm::Attribute::NoRecurse}) {
     kernel.removeFnAttr(attribute);
   }
-  if (!runs_blocks(kernel)) {
-    llvm::IRBuilder<> builder(BasicBlock::Create(context, "", &kernel));
-    builder.CreateUnreachable();
-    kernel.setComdat(nullptr);
-    kernel.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
-    entry = llvm::Function::Create(run->getFunctionType(), llvm::GlobalValue::ExternalLinkage,
-                                   "weir_run_" + kernel.getName(), kernel.getParent());
-    copy_target(kernel, *entry);
-  }
-  llvm::IRBuilder<> builder(BasicBlock::Create(context, "", entry));
+  llvm::IRBuilder<> builder(BasicBlock::Create(context, "", &kernel));
   const auto call = [&](llvm::Function* called) {
-    builder.CreateCall(called, {entry->getArg(0), entry->getArg(1)});
+    builder.CreateCall(called, {kernel.getArg(0), kernel.getArg(1)});
     builder.CreateRetVoid();
   };
   if (any_block == nullptr) {
@@ -200,10 +173,10 @@ void make_entry(llvm::Function& kernel, llvm::Function* run, llvm::Function* any
     return;
   }
   Value* const address =
-      builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), entry->getArg(0), offsetof(host::BlockRange, block));
+      builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), kernel.getArg(0), offsetof(host::BlockRange, block));
   Value* const rest = builder.CreateAnd(builder.CreateLoad(builder.getInt32Ty(), address), lanes - 1);
-  BasicBlock* const rows = BasicBlock::Create(context, "rows", entry);
-  BasicBlock* const others = BasicBlock::Create(context, "others", entry);
+  BasicBlock* const rows = BasicBlock::Create(context, "rows", &kernel);
+  BasicBlock* const others = BasicBlock::Create(context, "others", &kernel);
   builder.CreateCondBr(builder.CreateICmpEQ(rest, builder.getInt32(0)), rows, others);
   builder.SetInsertPoint(rows);
   call(run);

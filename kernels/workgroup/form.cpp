@@ -85,13 +85,6 @@ class Reach {
   bool by_pointer_ = false;
 };
 
-struct Statistics {
-  std::size_t regions;
-  unsigned stepped = 0;  // number of loops whose iterations all threads take together
-  std::size_t uniform = 0;
-  std::size_t arrays = 0;
-};
-
 // How one version of a kernel groups threads into warps.
 struct Warps {
   WarpVersion version;
@@ -99,7 +92,8 @@ struct Warps {
   bool needed;
 };
 
-Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
+// Returns the number of loops whose iterations all threads take together.
+unsigned form_block(BlockFunction& block, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
   if (warps) {
     block.threads_in_step = warps->lanes;
     vectorize_warps(block, warps->version, warps->needed, library);
@@ -130,15 +124,11 @@ Statistics form_block(BlockFunction& block, std::optional<Warps> warps, const ll
   }
   make_thread_loops(block, regions, kept, counts);
   expand_exponentials(*block.function, library);
-  Statistics statistics{regions.all.size(), stepped};
-  for (const KeptValue& value : kept.all) ++(value.uniform ? statistics.uniform : statistics.arrays);
-  return statistics;
+  return stepped;
 }
 
-// The debug information of the kernel in the program. If `kernel` is a function that runs blocks, the program's kernel is
-// inlined into it.
+// The debug information of the kernel in the program, which is inlined into `kernel`.
 const llvm::DISubprogram* declaration_of(const llvm::Function& kernel) {
-  if (!runs_blocks(kernel)) return kernel.getSubprogram();
   for (const llvm::Instruction& instruction : llvm::instructions(kernel)) {
     for (const llvm::DILocation* location = instruction.getDebugLoc(); location != nullptr;
          location = location->getInlinedAt()) {
@@ -147,16 +137,6 @@ const llvm::DISubprogram* declaration_of(const llvm::Function& kernel) {
     }
   }
   return kernel.getSubprogram();
-}
-
-void remark(const BlockFunction& block, const Statistics& statistics) {
-  llvm::OptimizationRemark remark(pass_name, "Formed", llvm::DiagnosticLocation(declaration_of(*block.kernel)),
-                                  &block.kernel->getEntryBlock());
-  remark << llvm::demangle(name_of(*block.kernel).str()) << ": " << std::to_string(statistics.regions) << " regions, "
-         << std::to_string(statistics.uniform) << " values kept for the block and " << std::to_string(statistics.arrays)
-         << (block.threads_in_step == 1 ? " for each thread, " : " for each warp, ") << std::to_string(block.context_bytes)
-         << (block.threads_in_step == 1 ? " bytes a thread" : " bytes a warp");
-  block.kernel->getContext().diagnose(remark);
 }
 
 struct Version {
@@ -170,12 +150,11 @@ Version form_version(llvm::Function& kernel, std::optional<Warps> warps, const l
   BlockFunction block = make_block_function(kernel);
   block.joins_blocks = joins_blocks;
   try {
-    const Statistics statistics = form_block(block, warps, library);
+    const unsigned stepped = form_block(block, warps, library);
     std::string flaws;
     llvm::raw_string_ostream stream(flaws);
     if (llvm::verifyFunction(*block.function, &stream)) throw Refused("the pass made invalid code of it: " + flaws, nullptr);
-    remark(block, statistics);
-    return {make_run_function(block), statistics.stepped};
+    return {make_run_function(block), stepped};
   } catch (const Refused&) {
     block.function->eraseFromParent();
     throw;
@@ -206,8 +185,7 @@ unsigned count_own_loops(llvm::Function& kernel) {
     bool differs = false;
     for (const llvm::BasicBlock* block : loop.blocks()) {
       for (const llvm::Instruction& instruction : *block) {
-        if (llvm::isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects() && !is_hint(instruction))
-          return false;
+        if (is_acting_call(instruction)) return false;
         const llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction);
         differs |= uniformity.is_divergent(address != nullptr ? *address : instruction) &&
                    (address != nullptr || instruction.getType()->isFloatingPointTy());
@@ -223,9 +201,7 @@ unsigned count_own_loops(llvm::Function& kernel) {
 // have rows of 16 threads.
 unsigned lanes_of(llvm::Function& kernel) {
   const bool has_rows = llvm::any_of(llvm::instructions(kernel), [](llvm::Instruction& instruction) {
-    if (called_builtin(&instruction) != Builtin::thread_index) return false;
-    const auto* const axis = llvm::dyn_cast<llvm::ConstantInt>(llvm::cast<llvm::CallBase>(instruction).getArgOperand(0));
-    return axis == nullptr || !axis->isZero();
+    return called_builtin(&instruction) == Builtin::thread_index && !is_along_x(&instruction, Builtin::thread_index);
   });
   return has_rows ? warp_size / 2 : warp_size;
 }
@@ -249,11 +225,9 @@ void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryI
   }
   // Makes `a && b` one branch, even if computing b takes several instructions, because the search for guards examines single
   // branches. A load of an argument between the two would prevent that.
-  if (runs_blocks(kernel)) {
-    llvm::BasicBlock& top = kernel.getEntryBlock();
-    llvm::SplitBlock(&top, &*top.getFirstNonPHIOrDbgOrAlloca());
-    hoist_arguments(kernel, top);
-  }
+  llvm::BasicBlock& top = kernel.getEntryBlock();
+  llvm::SplitBlock(&top, &*top.getFirstNonPHIOrDbgOrAlloca());
+  hoist_arguments(kernel, top);
   run_passes(kernel, llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().bonusInstThreshold(8)));
   const unsigned own_loops = count_own_loops(kernel);
   const Version others = form_version(kernel, std::nullopt, library);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/workgroup/full_warps.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -16,6 +14,7 @@
 #include "kernels/workgroup/builtins.hpp"
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
+#include "kernels/workgroup/regions.hpp"
 #include "kernels/workgroup/warp_structure.hpp"
 
 namespace weir::workgroup {
@@ -24,12 +23,7 @@ namespace {
 constexpr const char* full_warp = "weir.full_warp.";
 constexpr std::size_t most_instructions = 100;
 
-struct RowLoop {
-  std::vector<BasicBlock*> blocks;
-  BasicBlock* preheader = nullptr;
-  BasicBlock* header = nullptr;
-  BasicBlock* latch = nullptr;
-  BasicBlock* exit = nullptr;
+struct RowLoop : LatchedLoop {
   llvm::CmpInst::Predicate predicate{};  // the loop continues while `index` compares to `bound` in this way
   Value* index = nullptr;
   Value* bound = nullptr;
@@ -43,8 +37,7 @@ bool gains(const std::vector<BasicBlock*>& blocks) {
   for (const BasicBlock* block : blocks) {
     instructions += block->size();
     for (const Instruction& instruction : *block) {
-      const bool acts = isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects() && !is_hint(instruction);
-      if (acts || instruction.isAtomic() || instruction.isVolatile()) return false;
+      if (is_acting_call(instruction) || instruction.isAtomic() || instruction.isVolatile()) return false;
       has_accesses |= llvm::getLoadStorePointerOperand(&instruction) != nullptr;
     }
   }
@@ -75,15 +68,7 @@ bool holds_for_most(const llvm::ICmpInst& comparison, const Uniformity& uniformi
 }
 
 bool is_row_loop(const llvm::Loop& loop, const Uniformity& uniformity, RowLoop& found) {
-  found.blocks.assign(loop.block_begin(), loop.block_end());
-  found.preheader = loop.getLoopPreheader();
-  found.header = loop.getHeader();
-  found.latch = loop.getLoopLatch();
-  found.exit = loop.getExitBlock();
-  if (!loop.isInnermost() || found.preheader == nullptr || found.latch == nullptr || found.exit == nullptr ||
-      loop.getExitingBlock() != found.latch || !loop.hasDedicatedExits()) {
-    return false;
-  }
+  if (!found.assign(loop)) return false;
   const auto* const end = dyn_cast<llvm::BranchInst>(found.latch->getTerminator());
   const auto* const again = end != nullptr ? dyn_cast<llvm::ICmpInst>(end->getCondition()) : nullptr;
   if (again == nullptr || !again->isRelational() || !uniformity.is_divergent(*again)) return false;
@@ -176,11 +161,7 @@ class FullWarps {
     BasicBlock* const left = make_block("full.left");
     BasicBlock* const between = make_block("full.end");
     BasicBlock* const rest = make_block("rest");
-    llvm::SmallVector<BasicBlock*> copies;
-    for (BasicBlock* block : loop_.blocks) {
-      copies.push_back(llvm::CloneBasicBlock(block, map_, ".full", function()));
-      map_[block] = copies.back();
-    }
+    const llvm::SmallVector<BasicBlock*> copies = loop_.copy(map_, ".full");
     map_[loop_.preheader] = enter;
     llvm::remapInstructionsInBlocks(copies, map_);
     auto* const header = cast<BasicBlock>(&*map_[loop_.header]);
@@ -244,9 +225,8 @@ class FullWarps {
   }
 
  private:
-  llvm::Function* function() const { return loop_.header->getParent(); }
   BasicBlock* make_block(const char* name) {
-    return BasicBlock::Create(builder_.getContext(), name, function(), loop_.header);
+    return BasicBlock::Create(builder_.getContext(), name, loop_.header->getParent(), loop_.header);
   }
   Value* copy_of(Value* value) { return map_.count(value) != 0 ? static_cast<Value*>(map_[value]) : value; }
 
@@ -305,10 +285,6 @@ void step_full_warps(llvm::Function& function) {
   for (const RowGuard& guard : guards) copy_for_full_warps(guard);
 }
 
-bool asks_for_full_warp(const llvm::Value* value) {
-  const auto* const call = dyn_cast<llvm::CallInst>(value);
-  return call != nullptr && call->getCalledFunction() != nullptr &&
-         call->getCalledFunction()->getName().starts_with(full_warp);
-}
+bool asks_for_full_warp(const llvm::Value* value) { return called_name(value).starts_with(full_warp); }
 
 }  // namespace weir::workgroup

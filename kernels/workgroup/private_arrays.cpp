@@ -145,10 +145,7 @@ class PrivateArray {
   }
 
   Value* place(llvm::IRBuilder<>& builder, Value* index, std::uint64_t next) {
-    llvm::CallInst* const lane = builder.CreateCall(
-        variable_->getModule()->getOrInsertFunction("__weir_lane", llvm::FunctionType::get(builder.getInt32Ty(), false)));
-    lane->setDoesNotAccessMemory();
-    lane->setDoesNotThrow();
+    Value* const lane = call_builtin(builder, "__weir_lane", {}, lanes_);
     Value* const row = builder.CreateMul(builder.CreateAdd(index, builder.getInt64(next)), builder.getInt64(lanes_));
     return builder.CreateGEP(element_, builder.CreateGEP(element_, memory_, row),
                              builder.CreateZExt(lane, builder.getInt64Ty()));

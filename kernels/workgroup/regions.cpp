@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/workgroup/regions.hpp"
 
-#include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -20,16 +19,32 @@ llvm::FunctionCallee rejoin_function(llvm::Module& module) {
 }
 
 bool is_region_boundary(const llvm::Instruction& instruction) {
-  const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (call == nullptr || call->getCalledFunction() == nullptr) return false;
-  return builtin(*call->getCalledFunction()) == Builtin::block_barrier ||
-         call->getCalledFunction()->getName() == rejoin_name;
+  return called_builtin(&instruction) == Builtin::block_barrier || called_name(&instruction) == rejoin_name;
 }
 
 bool waits_in(const llvm::Loop& loop) {
   return llvm::any_of(loop.blocks(), [](const llvm::BasicBlock* block) {
     return llvm::any_of(*block, [](const llvm::Instruction& instruction) { return is_region_boundary(instruction); });
   });
+}
+
+bool LatchedLoop::assign(const llvm::Loop& loop) {
+  blocks.assign(loop.block_begin(), loop.block_end());
+  preheader = loop.getLoopPreheader();
+  header = loop.getHeader();
+  latch = loop.getLoopLatch();
+  exit = loop.getExitBlock();
+  return loop.isInnermost() && preheader != nullptr && latch != nullptr && exit != nullptr &&
+         loop.getExitingBlock() == latch && loop.hasDedicatedExits();
+}
+
+llvm::SmallVector<llvm::BasicBlock*> LatchedLoop::copy(llvm::ValueToValueMapTy& map, const llvm::Twine& suffix) const {
+  llvm::SmallVector<llvm::BasicBlock*> copies;
+  for (llvm::BasicBlock* block : blocks) {
+    copies.push_back(llvm::CloneBasicBlock(block, map, suffix, header->getParent()));
+    map[block] = copies.back();
+  }
+  return copies;
 }
 
 Regions split_at_barriers(BlockFunction& block) {
@@ -67,25 +82,27 @@ Regions split_at_barriers(BlockFunction& block) {
   return regions;
 }
 
+llvm::SetVector<llvm::BasicBlock*> blocks_before_join(llvm::BasicBlock* branch,
+                                                     const llvm::PostDominatorTree& post_dominators) {
+  const auto* const node = post_dominators.getNode(branch);
+  const llvm::BasicBlock* const join = node != nullptr && node->getIDom() != nullptr ? node->getIDom()->getBlock() : nullptr;
+  llvm::SetVector<llvm::BasicBlock*> found;
+  const auto add_successors = [&](llvm::BasicBlock* from) {
+    for (llvm::BasicBlock* next : llvm::successors(from)) {
+      if (next != join) found.insert(next);
+    }
+  };
+  add_successors(branch);
+  for (unsigned i = 0; i < found.size(); ++i) add_successors(found[i]);
+  return found;
+}
+
 bool may_diverge(BlockFunction& block, const Regions& regions, const Uniformity& uniformity) {
   const llvm::PostDominatorTree post_dominators(*block.function);
-  // Whether there is a barrier, or the end, on the paths from a branch before these paths join again.
   const auto leaves = [&](llvm::BasicBlock* branch) {
-    const auto* const node = post_dominators.getNode(branch);
-    const llvm::BasicBlock* const meeting =
-        node != nullptr && node->getIDom() != nullptr ? node->getIDom()->getBlock() : nullptr;
-    llvm::SetVector<llvm::BasicBlock*> visited;
-    const auto visit_successors = [&](llvm::BasicBlock* from) {
-      for (llvm::BasicBlock* next : llvm::successors(from)) {
-        if (next != meeting) visited.insert(next);
-      }
-    };
-    visit_successors(branch);
-    for (unsigned i = 0; i < visited.size(); ++i) {
-      if (regions.of_entry.count(visited[i]) != 0 || llvm::isa<llvm::ReturnInst>(visited[i]->getTerminator())) return true;
-      visit_successors(visited[i]);
-    }
-    return false;
+    return llvm::any_of(blocks_before_join(branch, post_dominators), [&](llvm::BasicBlock* on_path) {
+      return regions.of_entry.count(on_path) != 0 || llvm::isa<llvm::ReturnInst>(on_path->getTerminator());
+    });
   };
   for (const Region& region : regions.all) {
     if (region.exits.size() + (region.ends ? 1 : 0) < 2) continue;

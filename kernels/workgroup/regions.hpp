@@ -4,6 +4,8 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SetVector.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <string>
 #include <vector>
@@ -37,8 +39,25 @@ bool is_region_boundary(const llvm::Instruction& instruction);
 /// Whether the loop contains a barrier.
 bool waits_in(const llvm::Loop& loop);
 
+/// An innermost loop in LLVM's form, which is left only at its end.
+struct LatchedLoop {
+  std::vector<llvm::BasicBlock*> blocks;
+  llvm::BasicBlock* preheader = nullptr;
+  llvm::BasicBlock* header = nullptr;
+  llvm::BasicBlock* latch = nullptr;
+  llvm::BasicBlock* exit = nullptr;
+
+  /// Returns false if the loop has another form.
+  bool assign(const llvm::Loop& loop);
+  /// Copies the blocks. `map` is not yet applied to the copies.
+  llvm::SmallVector<llvm::BasicBlock*> copy(llvm::ValueToValueMapTy& map, const llvm::Twine& suffix) const;
+};
+
 /// Moves each barrier into its own basic block, and returns the regions between them.
 Regions split_at_barriers(BlockFunction& block);
+/// The blocks on the paths from a branch, up to the block where these paths join again.
+llvm::SetVector<llvm::BasicBlock*> blocks_before_join(llvm::BasicBlock* branch,
+                                                     const llvm::PostDominatorTree& post_dominators);
 /// Whether threads may leave a region in different ways because a condition differs between them.
 bool may_diverge(BlockFunction& block, const Regions& regions, const Uniformity& uniformity);
 

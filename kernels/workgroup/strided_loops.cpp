@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/workgroup/strided_loops.hpp"
 
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/PostDominators.h>
 #include <llvm/Analysis/ValueTracking.h>
-#include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LoopUtils.h>
@@ -25,12 +21,7 @@ namespace weir::workgroup {
 namespace {
 
 // A loop in LLVM's form: a guard decides on the first iteration, and the latch decides on each later one.
-struct StridedLoop {
-  std::vector<BasicBlock*> blocks;
-  BasicBlock* preheader = nullptr;
-  BasicBlock* header = nullptr;
-  BasicBlock* latch = nullptr;
-  BasicBlock* exit = nullptr;
+struct StridedLoop : LatchedLoop {
   llvm::BranchInst* guard = nullptr;
   llvm::PHINode* index = nullptr;
   Value* step = nullptr;
@@ -75,38 +66,16 @@ class Finder {
 
   // Whether all threads of the block reach this basic block, because no divergent branch is on the way.
   bool is_for_all(BasicBlock* block) {
-    for (BasicBlock& branch : function_) {
-      if (!uniformity_.has_divergent_branch(branch)) continue;
-      const auto* const node = post_dominators_.getNode(&branch);
-      const BasicBlock* const meeting =
-          node != nullptr && node->getIDom() != nullptr ? node->getIDom()->getBlock() : nullptr;
-      llvm::SetVector<BasicBlock*> visited;
-      const auto visit_successors = [&](BasicBlock* from) {
-        for (BasicBlock* next : llvm::successors(from)) {
-          if (next != meeting) visited.insert(next);
-        }
-      };
-      visit_successors(&branch);
-      for (unsigned i = 0; i < visited.size(); ++i) visit_successors(visited[i]);
-      if (visited.count(block) != 0) return false;
-    }
-    return true;
+    return llvm::none_of(function_, [&](BasicBlock& branch) {
+      return uniformity_.has_divergent_branch(branch) && blocks_before_join(&branch, post_dominators_).count(block) != 0;
+    });
   }
 
   bool has_structure(const llvm::Loop& loop, StridedLoop& found) {
-    found.blocks.assign(loop.block_begin(), loop.block_end());
-    found.preheader = loop.getLoopPreheader();
-    found.header = loop.getHeader();
-    found.latch = loop.getLoopLatch();
-    found.exit = loop.getExitBlock();
-    if (!loop.isInnermost() || found.preheader == nullptr || found.latch == nullptr || found.exit == nullptr ||
-        loop.getExitingBlock() != found.latch || !loop.hasDedicatedExits() || waits_in(loop)) {
-      return false;
-    }
+    if (!found.assign(loop) || waits_in(loop)) return false;
     for (BasicBlock* block : found.blocks) {
       for (Instruction& instruction : *block) {
-        const bool acts = isa<llvm::CallBase>(instruction) && instruction.mayHaveSideEffects() && !is_hint(instruction);
-        if (instruction.isVolatile() || acts) return false;
+        if (instruction.isVolatile() || is_acting_call(instruction)) return false;
       }
     }
     for (Instruction& instruction : *found.preheader) {
@@ -270,7 +239,8 @@ class Stepper {
       map[&phi] = made;
       kept.emplace_back(&phi, made);
     }
-    Value* const index = builder_.CreateAdd(first, builder_.CreateZExtOrTrunc(thread_index(), type_), "index");
+    Value* const thread = call_builtin(builder_, "__weir_tid", {builder_.getInt32(0)}, 1024);
+    Value* const index = builder_.CreateAdd(first, builder_.CreateZExtOrTrunc(thread, type_), "index");
     map[loop_.index] = index;
     BasicBlock* const body = copy_body(map, join);
     builder_.CreateCondBr(builder_.CreateICmp(less(), index, bound), body, join);
@@ -297,14 +267,6 @@ class Stepper {
     return BasicBlock::Create(block_.function->getContext(), name, block_.function, loop_.header);
   }
   llvm::CmpInst::Predicate less() const { return loop_.is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT; }
-
-  Value* thread_index() {
-    const auto function = block_.function->getParent()->getFunction("__weir_tid");
-    auto* const call = builder_.CreateCall(function, {builder_.getInt32(0)});
-    call->setDoesNotAccessMemory();
-    call->setDoesNotThrow();
-    return call;
-  }
 
   // Computed with twice as many bits, so that this itself cannot wrap.
   template <class Widen>
@@ -333,19 +295,12 @@ class Stepper {
     // Phis of the loop's header, and the values that replace them.
     llvm::SmallVector<std::pair<llvm::PHINode*, Value*>> known;
     for (llvm::PHINode& phi : loop_.header->phis()) known.emplace_back(&phi, map[&phi]);
-    llvm::SmallVector<BasicBlock*> copies;
-    for (BasicBlock* block : loop_.blocks) {
-      copies.push_back(llvm::CloneBasicBlock(block, map, "", block_.function));
-      map[block] = copies.back();
-    }
+    const llvm::SmallVector<BasicBlock*> copies = loop_.copy(map, "");
     for (const auto& [phi, value] : known) {
       cast<Instruction>(&*map[phi])->eraseFromParent();
       map[phi] = value;
     }
-    for (BasicBlock* copy : copies) {
-      for (Instruction& instruction : *copy)
-        llvm::RemapInstruction(&instruction, map, llvm::RF_IgnoreMissingLocals | llvm::RF_NoModuleLevelChanges);
-    }
+    llvm::remapInstructionsInBlocks(copies, map);
     auto* const last = cast<BasicBlock>(&*map[loop_.latch]);
     Instruction* const end = last->getTerminator();
     llvm::BranchInst::Create(join, end);

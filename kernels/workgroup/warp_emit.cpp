@@ -13,15 +13,6 @@
 namespace weir::workgroup {
 namespace {
 
-llvm::Constant* numbers(llvm::Type* type, std::int64_t stride, unsigned count) {
-  llvm::SmallVector<llvm::Constant*> values;
-  for (unsigned lane = 0; lane < count; ++lane) {
-    const std::uint64_t value = static_cast<std::uint64_t>(stride) * lane;
-    values.push_back(llvm::ConstantInt::get(type, llvm::APInt(64, value).zextOrTrunc(type->getIntegerBitWidth())));
-  }
-  return llvm::ConstantVector::get(values);
-}
-
 #if LLVM_VERSION_MAJOR >= 20  // from LLVM 20 on, a target can be passed for its own intrinsics
 bool takes_scalar(llvm::Intrinsic::ID id, unsigned k) { return llvm::isVectorIntrinsicWithScalarOpAtArg(id, k, nullptr); }
 bool names_type(llvm::Intrinsic::ID id, int k) { return llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, k, nullptr); }
@@ -32,13 +23,22 @@ bool names_type(llvm::Intrinsic::ID id, int k) { return llvm::isVectorIntrinsicW
 
 }  // namespace
 
+llvm::Constant* numbers_of_lanes(llvm::Type* type, std::int64_t stride, unsigned count) {
+  llvm::SmallVector<llvm::Constant*> values;
+  for (unsigned lane = 0; lane < count; ++lane) {
+    const std::uint64_t value = static_cast<std::uint64_t>(stride) * lane;
+    values.push_back(llvm::ConstantInt::get(type, llvm::APInt(64, value).zextOrTrunc(type->getIntegerBitWidth())));
+  }
+  return llvm::ConstantVector::get(values);
+}
+
 llvm::VectorType* Vectorizer::vector_of(llvm::Type* type) const { return llvm::FixedVectorType::get(type, lanes_); }
 
 Value* Vectorizer::stretch(Value* first, std::int64_t stride) {
   if (stride == 0) return builder_.CreateVectorSplat(lanes_, first);
   if (first->getType()->isPointerTy())
-    return builder_.CreateGEP(builder_.getInt8Ty(), first, numbers(builder_.getInt64Ty(), stride, lanes_));
-  return builder_.CreateAdd(builder_.CreateVectorSplat(lanes_, first), numbers(first->getType(), stride, lanes_));
+    return builder_.CreateGEP(builder_.getInt8Ty(), first, numbers_of_lanes(builder_.getInt64Ty(), stride, lanes_));
+  return builder_.CreateAdd(builder_.CreateVectorSplat(lanes_, first), numbers_of_lanes(first->getType(), stride, lanes_));
 }
 
 Value* Vectorizer::lanes(Value* value) {

@@ -75,7 +75,7 @@ Value* Vectorizer::emit_access(Instruction& access, Value* address, llvm::Type* 
   Value* condition = nullptr;
   Value* const first = line(address, &condition)->first;
   BasicBlock* const before = access.getParent();
-  BasicBlock* const origin = original_.count(before) != 0 ? original_[before] : before;
+  BasicBlock* const origin = original(before);
   Instruction *then = nullptr, *otherwise = nullptr;
   llvm::SplitBlockAndInsertIfThenElse(condition, &access, &then, &otherwise,
                                       llvm::MDBuilder(access.getContext()).createBranchWeights(1 << 20, 1));
@@ -169,7 +169,7 @@ void Vectorizer::one_by_one(Instruction& instruction) {
   BasicBlock* const before = instruction.getParent();
   BasicBlock* const body = llvm::SplitBlock(before, &instruction);
   BasicBlock* const after = llvm::SplitBlock(body, instruction.getNextNode());
-  BasicBlock* const first = original_.count(before) != 0 ? original_[before] : before;
+  BasicBlock* const first = original(before);
   original_[body] = original_[after] = first;
   body->setName("lane");
   builder_.SetInsertPoint(&instruction);

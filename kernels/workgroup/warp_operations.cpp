@@ -72,12 +72,10 @@ void Vectorizer::emit_shuffle(llvm::CallInst& call) {
 // Permutes through memory, because not all processors have an instruction for it.
 Value* Vectorizer::permute(Value* value, Value* from) {
   llvm::Type* const type = cast<llvm::VectorType>(value->getType())->getElementType();
-  llvm::SmallVector<llvm::Constant*> numbers;
-  for (unsigned lane = 0; lane < warp_size; ++lane) numbers.push_back(builder_.getInt32(lane));
   Value* asked = builder_.CreateFreeze(lanes(from));  // frozen, because the operands of inactive lanes may be poison
   Value* const inside = builder_.CreateICmpULT(
       asked, llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(warp_size), builder_.getInt32(warp_size)));
-  asked = builder_.CreateSelect(inside, asked, llvm::ConstantVector::get(numbers));
+  asked = builder_.CreateSelect(inside, asked, numbers_of_lanes(builder_.getInt32Ty(), 1, warp_size));
   llvm::IRBuilder<> top(block_.top->getTerminator());
   llvm::AllocaInst* const memory = top.CreateAlloca(value->getType(), nullptr, "shuffle");
   builder_.CreateStore(value, memory);
@@ -119,9 +117,9 @@ void Vectorizer::check_all_there(llvm::CallInst& at, Value* named) {
   }
   Value* const failed = builder_.CreateICmpNE(absent, builder_.getInt32(0));
   Value* const first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {number}, {bits(mask_), builder_.getTrue()});
-  BasicBlock* const before = at.getParent();
+  BasicBlock* const before = original(at.getParent());
   Instruction* const end = llvm::SplitBlockAndInsertIfThen(failed, &at, false);
-  original_[end->getParent()] = original_[at.getParent()] = original_.count(before) != 0 ? original_[before] : before;
+  original_[end->getParent()] = original_[at.getParent()] = before;
   builder_.SetInsertPoint(end);
   report_missing_lanes(block_, builder_, at, absent, first, lanes_there_ == nullptr);
   builder_.SetInsertPoint(&at);

@@ -79,23 +79,15 @@ llvm::ScalarizerPass make_scalarizer() {
 
 }  // namespace
 
-bool is_lane_end(const llvm::Value* value) {
-  const auto* const call = dyn_cast<llvm::CallInst>(value);
-  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == lane_end;
-}
+bool is_lane_end(const llvm::Value* value) { return called_name(value) == lane_end; }
 
 bool WarpDivergence::is_source(const llvm::Value& value) const {
-  if (isa<llvm::AllocaInst>(value)) return true;
-  if (isa<llvm::AtomicRMWInst>(value) || isa<llvm::AtomicCmpXchgInst>(value)) return true;
-  if (const auto* const load = dyn_cast<llvm::LoadInst>(&value)) return !load->isSimple();
-  const auto* const call = dyn_cast<llvm::CallBase>(&value);
-  if (call == nullptr) return false;
-  switch (called_builtin(call)) {
+  switch (called_builtin(&value)) {
     case Builtin::lane: return true;
     case Builtin::thread_index: return false;  // uniform from here on: an index of the warp
     case Builtin::ballot:
     case Builtin::shuffle: return !is_always_uniform(value);
-    default: return !call->doesNotAccessMemory() && !is_always_uniform(value);
+    default: return BlockDivergence().is_source(value) && !is_always_uniform(value);
   }
 }
 

@@ -40,37 +40,21 @@ void throw_if_calls_in_divergent_loops(const LaneMasks& masks) {
   }
 }
 
-llvm::CallInst* call_of(llvm::IRBuilder<>& builder, llvm::Module& module, const char* name, llvm::ArrayRef<Value*> arguments,
-                        std::uint32_t limit) {
-  llvm::SmallVector<llvm::Type*> types;
-  for (const Value* argument : arguments) types.push_back(argument->getType());
-  llvm::CallInst* const call = builder.CreateCall(
-      module.getOrInsertFunction(name, llvm::FunctionType::get(builder.getInt32Ty(), types, false)), arguments);
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  call->setMetadata(llvm::LLVMContext::MD_range,
-                    llvm::MDBuilder(builder.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, limit)));
-  return call;
-}
-
 Value* first_thread(llvm::IRBuilder<>& builder, const BlockFunction& block) {
   const unsigned lanes = block.threads_in_step;
-  return builder.CreateMul(call_of(builder, *block.function->getParent(), "__weir_tid", {builder.getInt32(0)}, 1024 / lanes),
-                           builder.getInt32(lanes), "", true, true);
+  return builder.CreateMul(call_builtin(builder, "__weir_tid", {builder.getInt32(0)}, 1024 / lanes), builder.getInt32(lanes),
+                           "", true, true);
 }
 
 // Replaces thread indices. From here on, the index of a "thread" in the loops is the index of a warp.
 void replace_thread_index(BlockFunction& block, WarpVersion version) {
-  llvm::Module& module = *block.function->getParent();
   const unsigned lanes = block.threads_in_step;
-  llvm::SmallVector<llvm::CallInst*> calls;
-  for (Instruction& instruction : llvm::instructions(*block.function)) {
-    const Builtin kind = called_builtin(&instruction);
-    if (kind == Builtin::thread_index) calls.push_back(cast<llvm::CallInst>(&instruction));
-    if (kind == Builtin::lane) {
-      instruction.setMetadata(llvm::LLVMContext::MD_range,
-                              llvm::MDBuilder(module.getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, lanes)));
-    }
+  const auto calls =
+      calls_in(*block.function, [](llvm::CallInst& call) { return called_builtin(&call) == Builtin::thread_index; });
+  for (llvm::CallInst* call :
+       calls_in(*block.function, [](llvm::CallInst& call) { return called_builtin(&call) == Builtin::lane; })) {
+    call->setMetadata(llvm::LLVMContext::MD_range,
+                      llvm::MDBuilder(call->getContext()).createRange(llvm::APInt(32, 0), llvm::APInt(32, lanes)));
   }
   if (version == WarpVersion::whole_rows) {
     // Lets LLVM see which low bits of the size are 0.
@@ -86,7 +70,7 @@ void replace_thread_index(BlockFunction& block, WarpVersion version) {
     if (version == WarpVersion::whole_rows && axis != 0) continue;
     llvm::IRBuilder<> builder(call);
     Value* index =
-        builder.CreateAdd(first_thread(builder, block), call_of(builder, module, "__weir_lane", {}, lanes), "", true, true);
+        builder.CreateAdd(first_thread(builder, block), call_builtin(builder, "__weir_lane", {}, lanes), "", true, true);
     if (version == WarpVersion::any_block) {
       if (axis == 0) {
         index = builder.CreateURem(index, block.block_size[0]);
@@ -225,10 +209,8 @@ void vectorize_warps(BlockFunction& block, WarpVersion version, bool needed, con
   Value* there = nullptr;
   if (version == WarpVersion::any_block) {
     Value* const left = builder.CreateSub(all_threads(builder, block), first_thread(builder, block));
-    llvm::SmallVector<llvm::Constant*> numbers;
-    for (unsigned lane = 0; lane < block.threads_in_step; ++lane) numbers.push_back(builder.getInt32(lane));
-    there = builder.CreateICmpULT(llvm::ConstantVector::get(numbers), builder.CreateVectorSplat(block.threads_in_step, left),
-                                  "there");
+    there = builder.CreateICmpULT(numbers_of_lanes(builder.getInt32Ty(), 1, block.threads_in_step),
+                                  builder.CreateVectorSplat(block.threads_in_step, left), "there");
   }
   const auto variable = [&](const char* name) {
     llvm::IRBuilder<> top(block.top->getTerminator());
@@ -357,7 +339,7 @@ void Vectorizer::blend(llvm::PHINode& phi, llvm::PHINode& made) {
   std::vector<std::pair<unsigned, unsigned>> order;
   std::vector<BasicBlock*> from(phi.getNumIncomingValues());
   for (unsigned k = 0; k < phi.getNumIncomingValues(); ++k) {
-    from[k] = original_.count(phi.getIncomingBlock(k)) != 0 ? original_[phi.getIncomingBlock(k)] : phi.getIncomingBlock(k);
+    from[k] = original(phi.getIncomingBlock(k));
     if (ends_.count(from[k]) == 0) throw Refused("control flow that the masks do not cover", &phi);
     whole &= masks_.comes_whole(from[k], block);
     order.emplace_back(masks_.order(from[k]), k);

@@ -13,6 +13,9 @@
 
 namespace weir::workgroup {
 
+/// The vector 0, `stride`, 2 * `stride`, …
+llvm::Constant* numbers_of_lanes(llvm::Type* type, std::int64_t stride, unsigned count);
+
 /// Turns the code for one lane into code for a warp, with the lanes as the elements of vectors. Uniform values stay scalar.
 /// So do addresses and indices that rise by a constant from lane to lane.
 class Vectorizer {
@@ -48,6 +51,8 @@ class Vectorizer {
   llvm::Value* mask(llvm::BasicBlock* block) { return mask_values_.lookup(masks_.mask_of(block)); }
   llvm::Value* edge_mask(llvm::BasicBlock* from, llvm::BasicBlock* to);
   llvm::BasicBlock* end_of(llvm::BasicBlock* block) { return ends_.lookup(block)->getParent(); }
+  // The block of which this one was a part before blocks were split.
+  llvm::BasicBlock* original(llvm::BasicBlock* block) { return original_.count(block) != 0 ? original_[block] : block; }
 
   // Values: warp_emit.cpp
   llvm::VectorType* vector_of(llvm::Type* type) const;

@@ -171,7 +171,7 @@ Tier choose_tier(const Compiler& compiler, bool debug) {
   return asked == "fibers" || compiler.pass.empty() || debug ? Tier::fibers : Tier::groups;
 }
 
-// The remarks that the pass makes about kernels, without the locations that Clang adds.
+// The remarks that the pass makes about kernels that it refuses, without the locations that Clang adds.
 std::string remarks_of(std::string_view output) {
   constexpr std::string_view begin = "remark: ", end = " [-Rpass";
   std::string remarks;
@@ -434,10 +434,10 @@ class Compilation {
   std::optional<Image> compile_groups(std::string& log) try {
     // The code for fibers is added only if a kernel needs it: it takes a tenth of the time, and few sources have such a
     // kernel.
-    std::string remarks = remarks_of(compile_object(Tier::groups));
-    if (remarks.find(" runs on fibers: ") != remarks.npos)
-      remarks = remarks_of(compile_object(Tier::groups, "__attribute__((used))"));
-    if (!remarks.empty()) support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
+    if (const std::string remarks = remarks_of(compile_object(Tier::groups)); !remarks.empty()) {
+      support::log(support::LogLevel::info, fmt::format("{}: {}", options_.name, remarks));
+      compile_object(Tier::groups, "__attribute__((used))");
+    }
     return link(log, Tier::groups);
   } catch (const StepFailed& failure) {
     const std::string_view said = failure.what();
@@ -488,7 +488,7 @@ class Compilation {
     if (!division.empty()) write_file(folder_->path() + "/division.s", division);
     if (!division.empty() && assembler.empty()) arguments.push_back("-Wa," + own("division.s"));
     if (tier == Tier::groups) {
-      add({"-fno-crash-diagnostics", "-Rpass=weir-workgroup", "-Rpass-missed=weir-workgroup"});
+      add({"-fno-crash-diagnostics", "-Rpass-missed=weir-workgroup"});
       arguments.push_back("-fpass-plugin=" + compiler_.pass);
       arguments.push_back(fmt::format("-DWEIR_KEPT={}", kept));
     }
