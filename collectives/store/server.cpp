@@ -152,7 +152,7 @@ struct Server::State {
   std::uint64_t epoch = 0;
   bool is_ending = false;  // the clients close their connections because they were told to
   std::atomic<std::uint64_t> frames_received{0}, frames_sent{0};
-  std::atomic<std::size_t> stored{0}, connected{0};
+  std::atomic<std::size_t> connected{0};
   std::vector<std::atomic<int>> sockets;  // by rank; -1: not connected
   std::thread thread;
 };
@@ -299,7 +299,6 @@ bool Server::State::handle(const SessionPtr& s, Reader& in) {
       const auto found = own.values.find(in.text());
       if (found == own.values.end()) break;
       own.bytes -= found->first.size() + found->second.size();
-      stored -= found->first.size() + found->second.size();
       own.values.erase(found);
       break;
     }
@@ -354,7 +353,6 @@ bool Server::State::hello(const SessionPtr& s, Reader& in) {
   s->rank = rank;
   sockets[static_cast<std::size_t>(rank)] = s->socket.native_handle();
   Place& own = place(rank);
-  stored -= own.bytes;
   own = Place{.session = s, .who = who, .fate = {}, .values = {}, .bytes = 0};
   send(s, std::make_shared<std::string>(Writer(Kind::welcome).text(own_name()).take()));
   answer_waiters(rank, "", true, who);
@@ -371,7 +369,6 @@ bool Server::State::put(Place& own, Reader& in) {
   if (own.bytes - before + now > max_of_rank) return false;
   own.values.insert_or_assign(std::string(key), std::string(value));
   own.bytes += now - before;
-  stored += now - before;
   answer_waiters(static_cast<int>(&own - places.data()), key, true, value);
   return true;
 }
@@ -536,6 +533,6 @@ void Server::end(const std::string& sentence) noexcept try {
 } catch (const std::exception&) {  // out of memory: the clients see the end of their connections
 }
 
-Server::Counts Server::counts() const { return {state_->frames_received, state_->frames_sent, state_->stored}; }
+Server::Counts Server::counts() const { return {state_->frames_received, state_->frames_sent}; }
 
 }  // namespace weir::store

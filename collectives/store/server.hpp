@@ -38,7 +38,6 @@ class Server {
 
   struct Counts {
     std::uint64_t received = 0, sent = 0;  ///< frames
-    std::size_t stored = 0;                ///< bytes of values
   };
   /// For measurements.
   Counts counts() const;
