@@ -36,10 +36,10 @@ std::string backend() {
   return name != nullptr ? name : "host";
 }
 
-Outcome record(const std::string& file, const std::string& program, std::vector<std::string> options = {}) {
-  options.insert(options.begin(), {"record", "--backend", backend(), "-o", file});
-  options.insert(options.end(), {"--", WEIR_TEST_PROGRAMS, program});
-  return weir::test::run(WEIR_TEST_WEIR, options, {{"WEIR_HOST_DEVICES", "2"}});
+Outcome record(const std::string& file, const std::string& program, Environment environment = {}) {
+  environment["WEIR_HOST_DEVICES"] = "2";
+  return weir::test::run(WEIR_TEST_WEIR,
+                         {"record", "--backend", backend(), "-o", file, "--", WEIR_TEST_PROGRAMS, program}, environment);
 }
 
 Outcome replay(const std::string& file, const Environment& environment = {}) {
@@ -283,7 +283,7 @@ TEST_CASE("record: what cannot be recorded is told with its remedy, and the prog
 TEST_CASE("record: beyond its limit the recording stops, and replays up to there") {
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/recording";
-  const Outcome recorded = record(file, "recorded_much", {"--limit", "300kb"});
+  const Outcome recorded = record(file, "recorded_much", {{"WEIR_RECORD_LIMIT", "307200"}});
   CHECK(recorded.status == 0);
   CHECK(recorded.complains("the recording has reached its limit of 307200 bytes"));
   CHECK(std::filesystem::file_size(file) < 310000);

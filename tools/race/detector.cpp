@@ -159,7 +159,7 @@ class Detector final : public Tool {
     const auto the_step = [&]() -> const StepPtr& { return step ? step : step = steps_.make(operation); };
     for (const MemoryOperation& each : operation.memory_operations) {
       accesses_.operate(each, point, state.clock);
-      if (each.is_write()) touch(memory_of(each), point, the_step(), state.clock, Accessor::value);
+      if (each.is_write()) touch(model::access_of(each), point, the_step(), state.clock, Accessor::value);
     }
     for (const MemoryAccess& memory : operation.accesses) {
       if (operation.kind == OperationKind::copy) record_pageable(memory);

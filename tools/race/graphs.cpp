@@ -68,7 +68,7 @@ void Graphs::add(const Operation& operation) {
     if (access.writes()) capture.values.overwrite({access.region, point, clock, {}}, false, report_);
   }
   for (const MemoryOperation& each : operation.memory_operations) {
-    if (each.is_write()) node.accesses.push_back(make_access(memory_of(each), point, step, Accessor::value));
+    if (each.is_write()) node.accesses.push_back(make_access(model::access_of(each), point, step, Accessor::value));
   }
   if (operation.kind == OperationKind::host_function) node.host_functions.push_back(operation.id);
   if (operation.kind == OperationKind::record) node.recorded.push_back(operation.event);

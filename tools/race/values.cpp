@@ -29,10 +29,6 @@ bool meets(std::uint64_t now, const MemoryOperation& wait) noexcept {
 
 }  // namespace
 
-MemoryAccess memory_of(const MemoryOperation& operation) noexcept {
-  return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t), AccessKind::write};
-}
-
 bool Values::operate(const MemoryOperation& operation, const Point& point, Clock& clock, Report& report) {
   if (operation.is_wait()) return wait(operation, point, clock, report);
   if (operation.is_write()) write(operation, point, clock, report);

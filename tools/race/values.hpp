@@ -15,8 +15,6 @@
 /// The order that values in memory impose: streams write values and wait for them.
 namespace weir::race {
 
-MemoryAccess memory_of(const MemoryOperation& operation) noexcept;
-
 /// Values that streams write and wait for, by address: those of all running streams, or those of one capture.
 class Values {
  public:

@@ -12,6 +12,7 @@
 #include "tools/model/options.hpp"
 #include "tools/model/own_file.hpp"
 #include "tools/model/process_memory.hpp"
+#include "tools/model/region.hpp"
 #include "tools/model/step.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -391,8 +392,7 @@ void Recorder::add_launch(const Operation& operation, NumberWriter& content, Wri
   NumberWriter accesses;
   std::uint32_t count = 0;
   for (const MemoryAccess& access : operation.accesses) {
-    const auto first =
-        find(number_of(access.address), access.bytes == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes);
+    const auto first = find(number_of(access.address), model::extent_of(access));
     if (!first || access.bytes == 0) continue;
     accesses.put(SavedAccess{*first, access.bytes, access.pitch, access.rows, static_cast<std::uint64_t>(access.kind)});
     ++count;

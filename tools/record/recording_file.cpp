@@ -31,7 +31,7 @@ void RecordingFile::add(std::string_view kind, std::string_view name, std::span<
   if (full_ || ended_) return;
   if (written_ + segment_.records().size() + data.size() > limit_) {
     full_ = true;
-    flaw_ = fmt::format("the recording has reached its limit of {} bytes; increase it with weir record --limit", limit_);
+    flaw_ = fmt::format("the recording has reached its limit of {} bytes; increase WEIR_RECORD_LIMIT", limit_);
     return;
   }
   segment_.add(kind, name, data);

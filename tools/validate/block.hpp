@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "tools/model/step.hpp"
 #include "tools/validate/written.hpp"
-#include "weir/access.hpp"
 #include "weir/fwd.hpp"
-#include "weir/stream_memory.hpp"
 
 /// The memory that the tool `validate` tracks.
 namespace weir::validate {
@@ -31,13 +28,5 @@ struct Block {
   std::string name = {};  ///< the name that the program gave it
   Written written = {};   ///< the written bytes, if it is blank and the option `unwritten` is set
 };
-
-inline std::size_t extent_of(const MemoryAccess& access) noexcept {
-  return access.rows == 0 ? 0 : (access.rows - 1) * access.pitch + access.bytes;
-}
-inline MemoryAccess access_of(const MemoryOperation& operation) noexcept {
-  return {operation.address, operation.is_64() ? sizeof(std::uint64_t) : sizeof(std::uint32_t),
-          operation.is_write() ? AccessKind::write : AccessKind::read};
-}
 
 }  // namespace weir::validate

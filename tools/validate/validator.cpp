@@ -42,6 +42,8 @@
 namespace weir::validate {
 namespace {
 
+using model::access_of;
+using model::extent_of;
 using model::number_of;
 using model::StepPtr;
 

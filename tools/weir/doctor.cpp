@@ -74,6 +74,14 @@ bool blame_hiding(std::initializer_list<const char*> names, const Machine& m, Di
   return false;
 }
 
+// Reports a variable for a driver's file as the cause. Returns false if it is not set.
+bool blame_variable(const std::string& name, const Json& report, Diagnosis& d) {
+  if (variable(report, name.c_str()).empty()) return false;
+  d.cause = name + " is set to a file that cannot be opened; no other file is tried";
+  d.commands.push_back("unset " + name);
+  return true;
+}
+
 void without_hardware(bool amd, const Machine& m, Diagnosis& d) {
   const char* const vendor = amd ? "AMD" : "NVIDIA";
   if (m.container.empty()) {
@@ -131,9 +139,7 @@ void diagnose_cuda(const Json& report, const Json& backend, const Machine& m, Di
     d.commands.push_back(
         "cmake -B build -DWEIR_BACKEND_CUDA=ON -DWEIR_CUDA_INCLUDE_DIR=/usr/local/cuda/include && cmake --build build");
   } else if (d.state == "driver_not_found") {
-    if (!variable(report, "WEIR_CUDA_DRIVER").empty()) {
-      d.cause = "WEIR_CUDA_DRIVER is set to a file that cannot be opened; no other file is tried";
-      d.commands.push_back("unset WEIR_CUDA_DRIVER");
+    if (blame_variable("WEIR_CUDA_DRIVER", report, d)) {
     } else if (m.nvidia_devices.empty() && m.nvidia_module.empty()) {
       without_hardware(false, m, d);
     } else if (!m.container.empty()) {
@@ -181,9 +187,7 @@ void diagnose_hip(const Json& report, const Json&, const Machine& m, Diagnosis& 
     d.commands.push_back(
         "cmake -B build -DWEIR_BACKEND_HIP=ON -DWEIR_HIP_INCLUDE_DIR=/opt/rocm/include && cmake --build build");
   } else if (d.state == "driver_not_found") {
-    if (!variable(report, "WEIR_HIP_RUNTIME").empty()) {
-      d.cause = "WEIR_HIP_RUNTIME is set to a file that cannot be opened; no other file is tried";
-      d.commands.push_back("unset WEIR_HIP_RUNTIME");
+    if (blame_variable("WEIR_HIP_RUNTIME", report, d)) {
     } else if (!hardware) {
       without_hardware(true, m, d);
     } else {

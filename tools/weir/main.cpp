@@ -202,12 +202,6 @@ int main(int argc, char** argv) {
           "The file contains the program's kernels and data: docs/record.md.\n\nExit status: as weir timeline\n");
   add_text(record_command, "-o,--output", variables["WEIR_RECORD_FILE"], "FILE",
            "WEIR_RECORD_FILE (default: weir.recording)");
-  record_command
-      ->add_option("--limit", variables["WEIR_RECORD_LIMIT"],
-                   "WEIR_RECORD_LIMIT: the maximum size of the file, such as 100MB (default: 1 GiB)")
-      ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::PositiveNumber);
   for (CLI::App* const command : {run_command, timeline_command, record_command})
     add_text(command, "--backend", variables["WEIR_BACKEND"], "NAMES",
              "WEIR_BACKEND: a name, or names in order of preference");
