@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The text of `<cooperative_groups.h>`, which also serves as `<hip/hip_cooperative_groups.h>`, for kernels whose threads
-/// are fibers. It has the part that CUDA and HIP share.
+/// The text of `<cooperative_groups.h>`, which also serves as `<hip/hip_cooperative_groups.h>`, for kernels on the CPU, for
+/// those that Clang compiles for a GPU, and for HIPRTC. It has the part that CUDA and HIP share.
 namespace weir::kernels {
 
-inline constexpr const char* fiber_groups_header = R"weir(
+inline constexpr char groups_text[] = R"weir(
 #ifndef WEIR_COOPERATIVE_GROUPS
 #define WEIR_COOPERATIVE_GROUPS
 #define WEIR_CG WEIR_BOTH inline __attribute__((always_inline))
@@ -106,10 +106,10 @@ struct thread_block {
   static WEIR_CG unsigned int thread_rank() { return weir_host::linear_thread(); }
   static WEIR_CG unsigned int size() { return ::blockDim.x * ::blockDim.y * ::blockDim.z; }
   static WEIR_CG unsigned int num_threads() { return size(); }
-  static WEIR_CG dim3 group_index() { return dim3(::blockIdx); }
-  static WEIR_CG dim3 thread_index() { return dim3(::threadIdx); }
-  static WEIR_CG dim3 group_dim() { return ::blockDim; }
-  static WEIR_CG dim3 dim_threads() { return ::blockDim; }
+  static WEIR_CG dim3 group_index() { return dim3(::blockIdx.x, ::blockIdx.y, ::blockIdx.z); }
+  static WEIR_CG dim3 thread_index() { return dim3(::threadIdx.x, ::threadIdx.y, ::threadIdx.z); }
+  static WEIR_CG dim3 group_dim() { return dim3(::blockDim.x, ::blockDim.y, ::blockDim.z); }
+  static WEIR_CG dim3 dim_threads() { return dim3(::blockDim.x, ::blockDim.y, ::blockDim.z); }
 };
 WEIR_CG thread_block this_thread_block() { return {}; }
 
@@ -121,21 +121,21 @@ struct grid_group {
   static WEIR_CG unsigned long long block_rank() {
     return (::blockIdx.z * (unsigned long long)::gridDim.y + ::blockIdx.y) * ::gridDim.x + ::blockIdx.x;
   }
-  static WEIR_CG dim3 block_index() { return dim3(::blockIdx); }
+  static WEIR_CG dim3 block_index() { return dim3(::blockIdx.x, ::blockIdx.y, ::blockIdx.z); }
   static WEIR_CG unsigned long long num_blocks() { return (unsigned long long)::gridDim.x * ::gridDim.y * ::gridDim.z; }
   static WEIR_CG unsigned long long thread_rank() {
     return block_rank() * thread_block::size() + weir_host::linear_thread();
   }
   static WEIR_CG unsigned long long size() { return num_blocks() * thread_block::size(); }
   static WEIR_CG unsigned long long num_threads() { return size(); }
-  static WEIR_CG dim3 group_dim() { return ::gridDim; }
-  static WEIR_CG dim3 dim_blocks() { return ::gridDim; }
+  static WEIR_CG dim3 group_dim() { return dim3(::gridDim.x, ::gridDim.y, ::gridDim.z); }
+  static WEIR_CG dim3 dim_blocks() { return dim3(::gridDim.x, ::gridDim.y, ::gridDim.z); }
 };
 WEIR_CG grid_group this_grid() { return {}; }
 
 template <unsigned int weir_N, class weir_Parent = void>
 struct thread_block_tile : weir_lane_group<thread_block_tile<weir_N, weir_Parent>> {
-  static_assert(weir_N != 0 && (weir_N & (weir_N - 1)) == 0 && weir_N <= (unsigned int)warpSize,
+  static_assert(weir_N != 0 && (weir_N & (weir_N - 1)) == 0 && weir_N <= sizeof(weir_host::lane_bits) * 8,
                 "a tile has a power of two of threads, no more than a warp");
   static constexpr unsigned int weir_most_lanes = weir_N;
   unsigned int weir_rank;
@@ -164,7 +164,7 @@ WEIR_CG thread_block_tile<weir_N, weir_Parent> tiled_partition(const weir_Parent
 }
 
 struct coalesced_group : weir_lane_group<coalesced_group> {
-  static constexpr unsigned int weir_most_lanes = warpSize;
+  static constexpr unsigned int weir_most_lanes = sizeof(weir_host::lane_bits) * 8;
   weir_host::lane_bits weir_named;
   unsigned short weir_meta_rank, weir_meta_size;
   coalesced_group() = default;
@@ -189,7 +189,7 @@ WEIR_CG coalesced_group coalesced_threads(WEIR_HERE, size_t weir_column = WEIR_C
 
 // A block, a tile whose size is known only at run time, or a coalesced group.
 struct thread_group : weir_lane_group<thread_group> {
-  static constexpr unsigned int weir_most_lanes = warpSize;
+  static constexpr unsigned int weir_most_lanes = sizeof(weir_host::lane_bits) * 8;
   unsigned int weir_size;
   weir_host::lane_bits weir_named;  // 0 for a block
   thread_group() = default;

@@ -22,40 +22,19 @@ struct EmbeddedHeader {
   std::string_view text;
 };
 
-constexpr const char* built_in = "// Weir's prelude has what kernels use of it.\n";
+constexpr std::string_view groups = kernels::groups_text;
 
-constexpr std::string_view groups = kernels::fiber_groups_header;
+// Headers of which the prelude has what kernels use.
+constexpr const char* built_in[] = {
+    "cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "builtin_types.h", "common_functions.h", "crt/device_functions.h",
+    "crt/host_config.h", "crt/host_defines.h", "crt/math_functions.h", "cuda_device_runtime_api.h",
+    "device_atomic_functions.h", "device_functions.h", "device_double_functions.h", "device_launch_parameters.h",
+    "device_types.h", "driver_types.h", "host_config.h", "host_defines.h", "math_functions.h", "sm_20_atomic_functions.h",
+    "sm_20_intrinsics.h", "sm_30_intrinsics.h", "sm_32_atomic_functions.h", "sm_32_intrinsics.h",
+    "sm_60_atomic_functions.h", "sm_61_intrinsics.h", "vector_functions.h", "vector_types.h", "hip/hip_runtime.h",
+};
 
 constexpr EmbeddedHeader headers[] = {
-    {"cuda_runtime.h", built_in},
-    {"cuda_runtime_api.h", built_in},
-    {"cuda.h", built_in},
-    {"builtin_types.h", built_in},
-    {"common_functions.h", built_in},
-    {"crt/device_functions.h", built_in},
-    {"crt/host_config.h", built_in},
-    {"crt/host_defines.h", built_in},
-    {"crt/math_functions.h", built_in},
-    {"cuda_device_runtime_api.h", built_in},
-    {"device_atomic_functions.h", built_in},
-    {"device_functions.h", built_in},
-    {"device_double_functions.h", built_in},
-    {"device_launch_parameters.h", built_in},
-    {"device_types.h", built_in},
-    {"driver_types.h", built_in},
-    {"host_config.h", built_in},
-    {"host_defines.h", built_in},
-    {"math_functions.h", built_in},
-    {"sm_20_atomic_functions.h", built_in},
-    {"sm_20_intrinsics.h", built_in},
-    {"sm_30_intrinsics.h", built_in},
-    {"sm_32_atomic_functions.h", built_in},
-    {"sm_32_intrinsics.h", built_in},
-    {"sm_60_atomic_functions.h", built_in},
-    {"sm_61_intrinsics.h", built_in},
-    {"vector_functions.h", built_in},
-    {"vector_types.h", built_in},
-    {"hip/hip_runtime.h", built_in},
     {"math_constants.h", kernels::math_constants_header},
     {"cuda_fp16.h", kernels::half_header},
     {"cuda_fp16.hpp", kernels::half_header},
@@ -97,6 +76,7 @@ void write(const std::filesystem::path& file, std::string_view text) {
 std::span<const char* const> refused_headers() { return refused; }
 
 void write_kernel_headers(const std::filesystem::path& folder, std::span<const std::string> searched) {
+  for (const char* const name : built_in) write(folder / name, "// Weir's prelude has what kernels use of it.\n");
   for (const EmbeddedHeader& header : headers) write(folder / header.name, header.text);
   for (const auto& [name, text] : kernels::cub_files) write(folder / name, text);
   const auto is_found = [&](const char* name) {

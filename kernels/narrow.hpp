@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstddef>
+#include "kernels/joined.hpp"
 
 /// The part that half precision and bfloat16 have in common: 16-bit numbers for which arithmetic is done in float and
 /// rounded once, under the names of `<cuda_fp16.h>` and `<cuda_bf16.h>`.
 namespace weir::kernels {
-
-/// Concatenates the texts.
-template <std::size_t... N>
-consteval auto joined(const char (&... parts)[N]) {
-  std::array<char, (... + (N - 1)) + 1> all{};
-  std::size_t at = 0;
-  const auto append = [&](const char* part, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i) all[at++] = part[i];
-  };
-  (append(parts, N - 1), ...);
-  return all;
-}
 
 /// Text that comes before both types.
 inline constexpr char narrow_base[] = R"weir(

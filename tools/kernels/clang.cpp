@@ -22,6 +22,7 @@
 #include "kernels/kernel_prelude_cuda.hpp"
 #include "kernels/kernel_prelude_math.hpp"
 #include "kernels/kernel_prelude_packed.hpp"
+#include "kernels/lane_functions.hpp"
 #include "kernels/lexer.hpp"
 #include "kernels/runtime_atomics.hpp"
 #include "weir/error.hpp"
@@ -132,6 +133,7 @@ class ClangCompilation {
         .append(host::prelude_variables)
         .append(nvidia_ ? kernels::nvidia_entries : kernels::amd_entries)
         .append(kernels::gpu_entries)
+        .append(kernels::lane_functions)
         .append(kernels::device_threads)
         .append(host::both_end)
         .append(nvidia_ ? kernels::nvidia_library : kernels::amd_library)

@@ -285,7 +285,7 @@ class Compilation {
     // The key must not depend on the tier, which is not known yet.
     builder.add(compose_unit({}, options_, warp_size_, Tier::fibers, front_end()))
         .add(complete_unit({}, Tier::lockstep, front_end()).text)
-        .add(kernels::fiber_groups_header);
+        .add(kernels::groups_text);
     builder.add("kernels");
     for (const std::string& kernel : options_.kernels) builder.add(kernel);
     if (!alone) return builder.add("preprocessed").add(preprocessed_).key();

@@ -22,6 +22,7 @@
 #include "kernels/kernel_prelude_groups.hpp"
 #include "kernels/kernel_prelude_math.hpp"
 #include "kernels/kernel_prelude_packed.hpp"
+#include "kernels/lane_functions.hpp"
 #include "kernels/lexer.hpp"
 #include "kernels/runtime_atomics.hpp"
 
@@ -263,6 +264,7 @@ std::string compose_unit(std::string_view source, const CompileOptions& options,
       .append(prelude_variables)
       .append(prelude_launches)
       .append(kernels::fiber_threads)
+      .append(kernels::lane_functions)
       .append(kernels::device_threads)
       .append(end)
       .append(prelude_math)
