@@ -132,20 +132,15 @@ struct vote : wait {
   bool predicate;
   uint64_t yes;
   WEIR_ALWAYS_INLINE vote(const wait& w, bool p) : wait(w), predicate(p), yes(0) { meet(*this); }
-  static void combine_lanes(wait* const* waits, uint32_t count) {
+  // Gives each of them the bits of those that agree, or their number.
+  template <bool as_bits>
+  static void combine_votes(wait* const* waits, uint32_t count) {
     uint64_t those = 0;
-    for (uint32_t l = 0; l < count; ++l) {
-      if (waits[l] != nullptr && static_cast<vote*>(waits[l])->predicate) those |= (uint64_t)1 << l;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (waits[i] != nullptr && static_cast<vote*>(waits[i])->predicate) those += as_bits ? (uint64_t)1 << i : 1;
     }
-    for (uint32_t l = 0; l < count; ++l) {
-      if (waits[l] != nullptr) static_cast<vote*>(waits[l])->yes = those;
-    }
-  }
-  static void count_threads(wait* const* waits, uint32_t count) {
-    uint64_t those = 0;
-    for (uint32_t t = 0; t < count; ++t) those += waits[t] != nullptr && static_cast<vote*>(waits[t])->predicate;
-    for (uint32_t t = 0; t < count; ++t) {
-      if (waits[t] != nullptr) static_cast<vote*>(waits[t])->yes = those;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (waits[i] != nullptr) static_cast<vote*>(waits[i])->yes = those;
     }
   }
 };
@@ -200,7 +195,7 @@ WEIR_FIBER_ENTRY void WEIR_FIBER(barrier)() noexcept {
 }
 WEIR_FIBER_ENTRY int WEIR_FIBER(barrier_count)(int predicate) noexcept {
   using weir_host::vote;
-  return (int)vote(weir_host::wait_here(vote::for_block, 0, &vote::count_threads), predicate != 0).yes;
+  return (int)vote(weir_host::wait_here(vote::for_block, 0, &vote::combine_votes<false>), predicate != 0).yes;
 }
 WEIR_FIBER_ENTRY void WEIR_FIBER(grid_barrier)() noexcept {
   weir_host::wait w = weir_host::wait_here(weir_host::wait::for_grid, 0, nullptr);
@@ -212,7 +207,7 @@ WEIR_FIBER_ENTRY void WEIR_FIBER(warp_barrier)(unsigned long long mask) noexcept
 }
 WEIR_FIBER_ENTRY unsigned long long WEIR_FIBER(ballot)(unsigned long long mask, int predicate) noexcept {
   using weir_host::vote;
-  return vote(weir_host::wait_for_lanes(mask, &vote::combine_lanes), predicate != 0).yes;
+  return vote(weir_host::wait_for_lanes(mask, &vote::combine_votes<true>), predicate != 0).yes;
 }
 WEIR_FIBER_ENTRY unsigned long long WEIR_FIBER(active)() noexcept { return WEIR_FIBER(ballot)(0, 1); }
 WEIR_FIBER_ENTRY unsigned int WEIR_FIBER(shuffle32)(unsigned long long mask, unsigned int value,

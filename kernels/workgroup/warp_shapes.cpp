@@ -21,12 +21,9 @@ unsigned width_of(const llvm::Type& type) { return type.isPointerTy() ? 64 : typ
 // The lanes' values cannot wrap if they all are in an aligned range that begins with lane 0's value.
 void settle(Shape& shape, const llvm::Type& type, unsigned lanes) {
   const unsigned zeros = std::min(shape.zeros, width_of(type) - 1);
-  if (shape.stride >= 0 && shape.stride <= (std::int64_t{1} << 40) && zeros < 62 &&
-      shape.stride * (lanes - 1) < (std::int64_t{1} << zeros)) {
+  if (shape.stride >= 0 && shape.stride <= (std::int64_t{1} << 40) &&
+      (zeros >= 62 || shape.stride * (lanes - 1) < (std::int64_t{1} << zeros)))
     shape.exact_signed = shape.exact_unsigned = true;
-  } else if (shape.stride >= 0 && shape.stride <= (std::int64_t{1} << 40) && zeros >= 62) {
-    shape.exact_signed = shape.exact_unsigned = true;
-  }
 }
 
 // Whether the two operands have no bit in common, so that "or" has the effect of an addition.
@@ -167,6 +164,12 @@ Shape Shapes::compute(Instruction& instruction) const {
   if (same_for_all) return {Shape::strided, 0, 0, true, true};
   const auto operand = [&](unsigned k) { return of(instruction.getOperand(k)); };
   const auto constant = [&](unsigned k) { return dyn_cast<llvm::ConstantInt>(instruction.getOperand(k)); };
+  const auto scaled = [&](const Shape& shape, std::int64_t stride, unsigned more_zeros) {
+    Shape result = combine(instruction, shape, shape, stride);
+    result.zeros = std::min(64U, shape.zeros + more_zeros);
+    settle(result, type, lanes_);
+    return result;
+  };
   switch (instruction.getOpcode()) {
     case Instruction::Or:
       if (!is_disjoint(cast<llvm::BinaryOperator>(instruction), layout_)) return varying_shape;
@@ -177,24 +180,15 @@ Shape Shapes::compute(Instruction& instruction) const {
       for (unsigned k = 0; k < 2; ++k) {
         const llvm::ConstantInt* const factor = constant(k);
         if (factor == nullptr || !factor->getValue().isSignedIntN(32)) continue;
-        Shape scaled = operand(1 - k);
-        const unsigned zeros = std::min(64U, scaled.zeros + factor->getValue().countTrailingZeros());
-        scaled = combine(instruction, scaled, scaled, scaled.stride * factor->getSExtValue());
-        scaled.zeros = zeros;
-        settle(scaled, type, lanes_);
-        return scaled;
+        const std::int64_t stride = operand(1 - k).stride * factor->getSExtValue();
+        return scaled(operand(1 - k), stride, factor->getValue().countTrailingZeros());
       }
       return varying_shape;
     case Instruction::Shl: {
       const llvm::ConstantInt* const by = constant(1);
       if (by == nullptr || by->getValue().uge(32)) return varying_shape;
-      Shape scaled = operand(0);
-      const unsigned zeros = std::min<unsigned>(64U, scaled.zeros + static_cast<unsigned>(by->getZExtValue()));
-      scaled = combine(instruction, scaled, scaled,
-                       static_cast<std::int64_t>(static_cast<std::uint64_t>(scaled.stride) << by->getZExtValue()));
-      scaled.zeros = zeros;
-      settle(scaled, type, lanes_);
-      return scaled;
+      const std::uint64_t stride = static_cast<std::uint64_t>(operand(0).stride) << by->getZExtValue();
+      return scaled(operand(0), static_cast<std::int64_t>(stride), static_cast<unsigned>(by->getZExtValue()));
     }
     case Instruction::LShr:
     case Instruction::AShr: {
