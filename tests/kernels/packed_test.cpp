@@ -231,7 +231,6 @@ TEST_CASE("groups: atomics of those that came together, halves of a tile and lab
 }
 
 TEST_CASE("groups: which part of its parent a group is; a barrier in two steps") {
-  if (!has_intrinsics()) return;
   const auto label = random_ints(64, 13, 0, 3);
   const auto out = upload(std::vector<int>(256));
   launch(groups()->untyped_kernel("parts"), {.grid = {1}, .block = {64}}, upload(label), out);

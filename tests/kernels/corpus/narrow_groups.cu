@@ -36,7 +36,6 @@ extern "C" __global__ void labels(const int* label, const float* value, float* s
   float total = cg::reduce(same, value[i], cg::plus<float>());
   if (same.thread_rank() == 0) atomicAdd(&sums[label[i]], total);
 }
-#ifndef __HIPCC__
 // which part of its parent a group is, and a barrier in two steps
 extern "C" __global__ void parts(const int* label, int* out) {
   __shared__ int next[64];
@@ -54,4 +53,3 @@ extern "C" __global__ void parts(const int* label, int* out) {
   block.barrier_wait(static_cast<decltype(token)&&>(token));
   out[192 + i] = next[i];
 }
-#endif
