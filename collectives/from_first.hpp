@@ -4,7 +4,6 @@
 #include <exception>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 /// `made_by_first`: what rank 0 makes for all ranks.
 namespace weir::collectives {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "weir/error.hpp"
 #include "weir/plugin/support.hpp"

@@ -10,7 +10,6 @@
 #include "collectives/from_first.hpp"
 #include "collectives/libraries.hpp"
 #include "collectives/peers.hpp"
-#include "collectives/process_peers.hpp"
 #include "collectives/store/connection.hpp"
 #include "core/runtime/thread_state.hpp"
 #include "weir/backend.hpp"

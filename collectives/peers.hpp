@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// What the ranks of one communicator exchange beside its library.
 namespace weir::collectives {
@@ -56,5 +57,8 @@ class Peers {
   /// sentence; also for what came before this call. An empty function ends this: afterwards none is running.
   virtual void watch(std::function<void(const std::string& sentence)> on_failure) = 0;
 };
+
+/// Makes the peers of each rank, for ranks of one process. `names`: of the ranks, for messages.
+std::vector<std::shared_ptr<Peers>> make_process_peers(std::vector<std::string> names);
 
 }  // namespace weir::collectives

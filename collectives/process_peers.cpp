@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/process_peers.hpp"
+#include "collectives/peers.hpp"
 
 #include <condition_variable>
 #include <map>

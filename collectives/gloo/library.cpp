@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <numeric>
 #include <string_view>

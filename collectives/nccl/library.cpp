@@ -15,8 +15,6 @@
 
 namespace weir::nccl {
 
-using detail::list_attempts;
-
 namespace {
 
 std::string version_text(int version) {

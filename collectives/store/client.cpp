@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <utility>
 
 #include "collectives/store/asio.hpp"

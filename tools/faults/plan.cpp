@@ -5,8 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clang.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "compile.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <system_error>
 
-#include "clang.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "kernels/gpu_headers.hpp"
 #include "weir/error.hpp"

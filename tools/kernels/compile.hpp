@@ -41,4 +41,10 @@ std::vector<std::byte> read_image(const std::string& path);
 /// its warnings in `log`.
 std::vector<std::byte> compile(const Request& request, std::span<const Header> headers, std::string& log);
 
+/// Compiles a kernel source for a GPU with Clang 16 or later, without the vendor's toolkit: PTX for "compute_90", a code
+/// object for "gfx942". The source may use the same dialect as on the CPU backend, with the GPU's own memory and warps.
+/// Functions of <math.h> that are not a single instruction come from CUDA's libdevice or ROCm's device libraries; without
+/// these libraries they are an error. Throws `weir::Error`; Clang's warnings are put into `log`.
+std::vector<std::byte> compile_with_clang(const Request& request, const std::string& clang, std::string& log);
+
 }  // namespace weir::kernel_tool

@@ -7,9 +7,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>

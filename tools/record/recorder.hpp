@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "tools/model/graphs.hpp"

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/base/file_descriptor.hpp"
 #include "core/saved/graph_file_format.hpp"

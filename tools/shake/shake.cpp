@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "tools/model/scrambled.hpp"

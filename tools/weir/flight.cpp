@@ -6,7 +6,6 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <set>
 #include <stdexcept>
 
 #include "commands.hpp"

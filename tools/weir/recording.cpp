@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cstring>
 
 #include "core/saved/kernel_bundle_format.hpp"

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "commands.hpp"
 #include "runs.hpp"

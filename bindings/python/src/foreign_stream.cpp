@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "bindings/python/src/gil.hpp"
 #include "bindings/python/src/host_thread.hpp"
