@@ -9,6 +9,9 @@ inline constexpr char groups_text[] = R"weir(
 #ifndef WEIR_COOPERATIVE_GROUPS
 #define WEIR_COOPERATIVE_GROUPS
 #define WEIR_CG WEIR_BOTH inline __attribute__((always_inline))
+#ifndef WEIR_RANKS  // what ballot and match return
+#define WEIR_RANKS weir_host::lane_bits
+#endif
 
 namespace weir_host {
 // The lanes of the calling thread's tile of n threads.
@@ -65,17 +68,17 @@ struct weir_lane_group {
     WEIR_AT("all");
     return __weir_ballot(__lanes(), __predicate == 0) == 0;
   }
-  WEIR_CG weir_host::lane_bits ballot(int __predicate, WEIR_HERE) const {
+  WEIR_CG WEIR_RANKS ballot(int __predicate, WEIR_HERE) const {
     WEIR_AT("ballot");
     return weir_host::ranks_of((weir_host::lane_bits)__weir_ballot(__lanes(), __predicate), __lanes());
   }
   template <class weir_T>
-  WEIR_CG weir_host::lane_bits match_any(weir_T __v, WEIR_HERE) const {
+  WEIR_CG WEIR_RANKS match_any(weir_T __v, WEIR_HERE) const {
     WEIR_AT("match_any");
     return weir_host::ranks_of(weir_host::match_any(__lanes(), __v), __lanes());
   }
   template <class weir_T>
-  WEIR_CG weir_host::lane_bits match_all(weir_T __v, int& __same, WEIR_HERE) const {
+  WEIR_CG WEIR_RANKS match_all(weir_T __v, int& __same, WEIR_HERE) const {
     WEIR_AT("match_all");
     const weir_host::lane_bits __all = weir_host::match_all(__lanes(), __v);
     __same = __all != 0;

@@ -181,6 +181,7 @@ extern "C" __device__ __attribute__((convergent)) void __ockl_grid_sync(void);
 #define WEIR_BOTH __device__
 #endif
 #define WEIR_ALWAYS_INLINE static inline __device__ __attribute__((always_inline, unused))
+#define WEIR_RANKS unsigned long long  // as in HIP, whose __ffsll is ambiguous for 32 bits
 #define WEIR_HERE int weir_file = 0, int weir_line = 0
 #define WEIR_AT(name) ((void)weir_file, (void)weir_line)
 #define WEIR_SET_PLACE(name, file, line, number) ((void)file, (void)line, (void)number)

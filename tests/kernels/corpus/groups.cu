@@ -66,7 +66,7 @@ extern "C" __global__ void words_of_tiles(const int* in, int* out) {
   out[n + i] = tile.shfl_up(v, 2);
   out[2 * n + i] = tile.shfl_down(v, 5);
   out[3 * n + i] = tile.shfl_xor(v, 6);
-  out[4 * n + i] = tile.any(v > 90);
+  out[4 * n + i] = tile.any(v > 90) + (__ffsll(tile.ballot(v > 90)) > 0);
   out[5 * n + i] = tile.all(v > 5);
   out[6 * n + i] = (int)tile.ballot(v % 2);
   out[7 * n + i] = tile.meta_group_rank() + 1000 * tile.meta_group_size();
