@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/fiber_groups.hpp"
+#include "kernels/groups.hpp"
 #include "kernels/joined.hpp"
 #include "kernels/lane_functions.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "kernels/bfloat16.hpp"
 #include "kernels/cub.hpp"
-#include "kernels/fiber_groups.hpp"
 #include "kernels/fp8.hpp"
+#include "kernels/groups.hpp"
 #include "kernels/half.hpp"
 #include "kernels/math_constants.hpp"
 

@@ -34,7 +34,7 @@
 #include "core/base/child_process.hpp"
 #include "core/base/program_search.hpp"
 #include "core/base/temporary_folder.hpp"
-#include "kernels/fiber_groups.hpp"
+#include "kernels/groups.hpp"
 #include "kernels/kernel_headers.hpp"
 #include "kernels/lexer.hpp"
 #include "weir/device.hpp"
