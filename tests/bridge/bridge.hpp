@@ -84,6 +84,21 @@ hipError_t on_device(F&& function) noexcept {
   });
 }
 
+/// A call that CUDA answers as HIP does.
+template <class F, class... A>
+hipError_t pass(F Cuda::*function, A... arguments) noexcept {
+  return on_device([&](const Cuda& driver) { return from_cuda((driver.*function)(arguments...)); });
+}
+
+/// Gives the handle of what CUDA makes or finds.
+template <class To, class From, class... P, class... A>
+hipError_t give(To* to, CUresult (*make)(From*, P...), A... arguments) noexcept {
+  From made{};
+  const CUresult result = make(&made, arguments...);
+  *to = handle<To>(made);
+  return from_cuda(result);
+}
+
 // --- Streams ----------------------------------------------------------------------------------------------------------
 
 /// How a stream is left behind by a capture that went wrong, in releases that do not put it right.
@@ -184,11 +199,10 @@ hipError_t on_stream(const char* name, hipStream_t stream, F&& function) noexcep
   });
 }
 
-/// `call` for work that a stream is given. In an invalidated capture, it is done at once before 6.2, and refused since.
+/// `call` for work that a stream is given.
 template <class F>
 hipError_t on_queue(const char* name, hipStream_t stream, F&& function) noexcept {
   return on_stream(name, stream, [&](const Cuda& driver, Target& target) -> hipError_t {
-    if (before(602) && target.own != nullptr && is_in_capture(target) && !is_capturing(target)) target.cuda = eager(target);
     check_dependencies(name, target);
     const Submission submission(target);
     return function(driver, target);

@@ -221,9 +221,7 @@ hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
-hipError_t hipDeviceSynchronize() {
-  return on_device([](const Cuda& driver) { return from_cuda(driver.CtxSynchronize()); });
-}
+hipError_t hipDeviceSynchronize() { return pass(&Cuda::CtxSynchronize); }
 
 // --- Peers ------------------------------------------------------------------------------------------------------------
 

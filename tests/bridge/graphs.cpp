@@ -244,8 +244,7 @@ void bridge::release_parked(int device, const ihipStream_t* stream) noexcept {
 extern "C" {
 
 hipError_t hipGraphCreate(hipGraph_t* graph, unsigned flags) {
-  return on_device(
-      [&](const Cuda& driver) { return from_cuda(driver.GraphCreate(reinterpret_cast<CUgraph*>(graph), flags)); });
+  return pass(&Cuda::GraphCreate, reinterpret_cast<CUgraph*>(graph), flags);
 }
 hipError_t hipGraphDestroy(hipGraph_t graph) {
   return on_device([&](const Cuda& driver) {
@@ -265,11 +264,10 @@ hipError_t hipGraphClone(hipGraph_t* clone, hipGraph_t graph) {
 // --- Looking at them --------------------------------------------------------------------------------------------------
 
 hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t* list, size_t* count) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphGetNodes(graph_of(graph), nodes(list), count)); });
+  return pass(&Cuda::GraphGetNodes, graph_of(graph), nodes(list), count);
 }
 hipError_t hipGraphGetEdges(hipGraph_t graph, hipGraphNode_t* from, hipGraphNode_t* to, size_t* count) {
-  return on_device(
-      [&](const Cuda& driver) { return from_cuda(driver.GraphGetEdges(graph_of(graph), nodes(from), nodes(to), count)); });
+  return pass(&Cuda::GraphGetEdges, graph_of(graph), nodes(from), nodes(to), count);
 }
 hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* kind) {
   return on_device([&](const Cuda& driver) {
@@ -280,7 +278,7 @@ hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType* kind) {
   });
 }
 hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char* path, unsigned flags) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.GraphDebugDotPrint(graph_of(graph), path, flags)); });
+  return pass(&Cuda::GraphDebugDotPrint, graph_of(graph), path, flags);
 }
 
 // --- Nodes ------------------------------------------------------------------------------------------------------------
@@ -294,9 +292,7 @@ hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* node, hipGraph_t graph, con
   });
 }
 hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node, hipGraph_t* child) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(driver.GraphChildGraphNodeGetGraph(node_of(node), reinterpret_cast<CUgraph*>(child)));
-  });
+  return pass(&Cuda::GraphChildGraphNodeGetGraph, node_of(node), reinterpret_cast<CUgraph*>(child));
 }
 hipError_t hipGraphHostNodeGetParams(hipGraphNode_t node, hipHostNodeParams* parameters) {
   return on_device([&](const Cuda& driver) {

@@ -27,17 +27,13 @@ hipError_t hipMalloc(void** memory, size_t bytes) {
     if (memory == nullptr) return hipErrorInvalidValue;
     *memory = nullptr;
     if (bytes == 0) return hipSuccess;
-    CUdeviceptr made = 0;
-    const CUresult result = driver.MemAlloc(&made, bytes);
-    *memory = handle<void*>(made);
-    return from_cuda(result);
+    return give(memory, driver.MemAlloc, bytes);
   });
 }
 
 hipError_t hipFree(void* memory) {
-  return on_device([&](const Cuda& driver) {
-    return memory == nullptr ? hipSuccess : from_cuda(driver.MemFree(address(memory)));
-  });
+  return on_device(
+      [&](const Cuda& driver) { return memory == nullptr ? hipSuccess : from_cuda(driver.MemFree(address(memory))); });
 }
 
 hipError_t hipHostMalloc(void** memory, size_t bytes, unsigned) {
@@ -48,40 +44,28 @@ hipError_t hipHostMalloc(void** memory, size_t bytes, unsigned) {
 }
 
 hipError_t hipHostFree(void* memory) {
-  return on_device([&](const Cuda& driver) {
-    return memory == nullptr ? hipSuccess : from_cuda(driver.MemFreeHost(memory));
-  });
+  return on_device(
+      [&](const Cuda& driver) { return memory == nullptr ? hipSuccess : from_cuda(driver.MemFreeHost(memory)); });
 }
 
 hipError_t hipHostRegister(void* memory, size_t bytes, unsigned flags) {
   return on_device([&](const Cuda& driver) {
     // 8 is read-only to CUDA and coarse-grained memory to AMD.
     if ((flags & ~0xFU) != 0) return hipErrorInvalidValue;
-    return from_cuda(
-        driver.MemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    return from_cuda(driver.MemHostRegister(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
   });
 }
 
-hipError_t hipHostUnregister(void* memory) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemHostUnregister(memory)); });
-}
+hipError_t hipHostUnregister(void* memory) { return pass(&Cuda::MemHostUnregister, memory); }
 
 hipError_t hipHostGetDevicePointer(void** device_pointer, void* memory, unsigned flags) {
-  return on_device([&](const Cuda& driver) {
-    CUdeviceptr found = 0;
-    const CUresult result = driver.MemHostGetDevicePointer(&found, memory, flags);
-    *device_pointer = handle<void*>(found);
-    return from_cuda(result);
-  });
+  return on_device([&](const Cuda& driver) { return give(device_pointer, driver.MemHostGetDevicePointer, memory, flags); });
 }
 
 hipError_t hipMallocManaged(void** memory, size_t bytes, unsigned flags) {
   return on_device([&](const Cuda& driver) {
     if (memory == nullptr || bytes == 0) return hipErrorInvalidValue;
-    CUdeviceptr made = 0;
-    const CUresult result = driver.MemAllocManaged(&made, bytes, flags);
-    *memory = handle<void*>(made);
-    return from_cuda(result);
+    return give(memory, driver.MemAllocManaged, bytes, flags);
   });
 }
 
@@ -92,9 +76,7 @@ hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, int to, hipStre
   });
 }
 
-hipError_t hipMemGetInfo(size_t* free, size_t* total) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemGetInfo(free, total)); });
-}
+hipError_t hipMemGetInfo(size_t* free, size_t* total) { return pass(&Cuda::MemGetInfo, free, total); }
 
 // --- Stream-ordered allocation ----------------------------------------------------------------------------------------
 
@@ -131,10 +113,7 @@ hipError_t hipMallocAsync(void** memory, size_t bytes, hipStream_t stream) {
   return on_queue("hipMallocAsync", stream, [&](const Cuda& driver, const Target& on) {
     if (another_captures(on)) return hipErrorStreamCaptureUnsupported;
     if (bytes == 0) return hipSuccess;
-    CUdeviceptr made = 0;
-    const CUresult result = driver.MemAllocAsync(&made, bytes, on.cuda);
-    *memory = handle<void*>(made);
-    return from_cuda(result);
+    return give(memory, driver.MemAllocAsync, bytes, on.cuda);
   });
 }
 
@@ -151,10 +130,7 @@ hipError_t hipMallocFromPoolAsync(void** memory, size_t bytes, hipMemPool_t pool
   refuse_null_stream("hipMallocFromPoolAsync", stream);
   return on_queue("hipMallocFromPoolAsync", stream, [&](const Cuda& driver, const Target& on) {
     if (another_captures(on)) return hipErrorStreamCaptureUnsupported;
-    CUdeviceptr made = 0;
-    const CUresult result = driver.MemAllocFromPoolAsync(&made, bytes, handle<CUmemoryPool>(pool), on.cuda);
-    *memory = handle<void*>(made);
-    return from_cuda(result);
+    return give(memory, driver.MemAllocFromPoolAsync, bytes, handle<CUmemoryPool>(pool), on.cuda);
   });
 }
 
@@ -169,10 +145,7 @@ hipError_t hipMemPoolCreate(hipMemPool_t* pool, const hipMemPoolProps* propertie
     native.location = to_cuda(properties->location);
     // maxSize was carved from what was reserved, in 6.2.
     std::memcpy(&native.maxSize, properties->reserved, sizeof(native.maxSize));
-    CUmemoryPool made = nullptr;
-    const CUresult result = driver.MemPoolCreate(&made, &native);
-    *pool = handle<hipMemPool_t>(made);
-    return from_cuda(result);
+    return give(pool, driver.MemPoolCreate, &native);
   });
 }
 
@@ -184,21 +157,15 @@ hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
 }
 
 hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.MemPoolTrimTo(handle<CUmemoryPool>(pool), keep)); });
+  return pass(&Cuda::MemPoolTrimTo, handle<CUmemoryPool>(pool), keep);
 }
 
 hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(
-        driver.MemPoolSetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
-  });
+  return pass(&Cuda::MemPoolSetAttribute, handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value);
 }
 
 hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void* value) {
-  return on_device([&](const Cuda& driver) {
-    return from_cuda(
-        driver.MemPoolGetAttribute(handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value));
-  });
+  return pass(&Cuda::MemPoolGetAttribute, handle<CUmemoryPool>(pool), static_cast<CUmemPool_attribute>(attribute), value);
 }
 
 hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* descriptors, size_t count) {
@@ -219,10 +186,7 @@ hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const hipMemAccessDesc* descri
 hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int ordinal) {
   return on_device([&](const Cuda& driver) {
     if (!is_device(ordinal)) return hipErrorInvalidDevice;
-    CUmemoryPool found = nullptr;
-    const CUresult result = driver.DeviceGetDefaultMemPool(&found, native_device(ordinal));
-    *pool = handle<hipMemPool_t>(found);
-    return from_cuda(result);
+    return give(pool, driver.DeviceGetDefaultMemPool, native_device(ordinal));
   });
 }
 
@@ -288,8 +252,7 @@ hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count, hipStre
 }
 hipError_t hipMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, hipStream_t stream) {
   return on_queue("hipMemset2DAsync", stream, [&](const Cuda& driver, const Target& on) {
-    return from_cuda(
-        driver.MemsetD2D8Async(address(to), pitch, static_cast<unsigned char>(value), width, height, on.cuda));
+    return from_cuda(driver.MemsetD2D8Async(address(to), pitch, static_cast<unsigned char>(value), width, height, on.cuda));
   });
 }
 }

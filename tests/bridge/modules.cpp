@@ -14,14 +14,15 @@ constexpr unsigned shared_bytes_without_asking = 48 << 10;
 
 // AMD's devices have no opt-in: a launch gets the shared memory it names. The limit only rises, because another thread may
 // be about to launch the function with more.
-CUresult allow_shared_memory(const Cuda& driver, CUfunction function, unsigned bytes) {
-  if (bytes <= shared_bytes_without_asking) return CUDA_SUCCESS;
+hipError_t allow_shared_memory(const Cuda& driver, CUfunction function, unsigned bytes) {
+  if (bytes <= shared_bytes_without_asking) return hipSuccess;
   static auto& mutex = *new std::mutex;
   const std::lock_guard lock(mutex);
   int allowed = 0;
   const CUresult result = driver.FuncGetAttribute(&allowed, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function);
-  if (result != CUDA_SUCCESS || static_cast<unsigned>(allowed) >= bytes) return result;
-  return driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes));
+  if (result != CUDA_SUCCESS || static_cast<unsigned>(allowed) >= bytes) return from_cuda(result);
+  return from_cuda(
+      driver.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes)));
 }
 
 struct Functions {
@@ -100,12 +101,8 @@ hipError_t hipModuleGetFunction(hipFunction_t* function, hipModule_t module, con
   });
 }
 hipError_t hipModuleGetGlobal(hipDeviceptr_t* pointer, size_t* bytes, hipModule_t module, const char* name) {
-  return on_device([&](const Cuda& driver) {
-    CUdeviceptr found = 0;
-    const CUresult result = driver.ModuleGetGlobal(&found, bytes, handle<CUmodule>(module), name);
-    *pointer = handle<void*>(found);
-    return from_cuda(result);
-  });
+  return on_device(
+      [&](const Cuda& driver) { return give(pointer, driver.ModuleGetGlobal, bytes, handle<CUmodule>(module), name); });
 }
 
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -115,12 +112,9 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
     if (extra != nullptr) return hipErrorInvalidValue;  // its marks are other numbers than CUDA's
     const auto native = handle<CUfunction>(function);
     if (has_too_many_threads(driver, native, block_x * block_y * block_z)) return hipErrorLaunchFailure;
-    CUresult result = allow_shared_memory(driver, native, shared_bytes);
-    if (result == CUDA_SUCCESS) {
-      result = driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, on.cuda,
-                                   parameters, nullptr);
-    }
-    return from_cuda(result);
+    if (const hipError_t error = allow_shared_memory(driver, native, shared_bytes)) return error;
+    return from_cuda(driver.LaunchKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, on.cuda,
+                                         parameters, nullptr));
   });
 }
 
@@ -130,29 +124,24 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gri
                                             hipStream_t stream, void** parameters) {
   return on_queue("hipModuleLaunchCooperativeKernel", stream, [&](const Cuda& driver, Target& on) {
     const auto native = handle<CUfunction>(function);
-    CUresult result = allow_shared_memory(driver, native, shared_bytes);
-    if (result == CUDA_SUCCESS) {
-      result = driver.LaunchCooperativeKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
-                                              is_capturing(on) ? eager(on) : on.cuda, parameters);
-    }
-    return from_cuda(result);
+    if (const hipError_t error = allow_shared_memory(driver, native, shared_bytes)) return error;
+    return from_cuda(driver.LaunchCooperativeKernel(native, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                                    is_capturing(on) ? eager(on) : on.cuda, parameters));
   });
 }
 
 // Attributes have CUDA's numbers, so all are passed on.
 hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config, hipFunction_t function, void** parameters, void** extra) {
   CUlaunchConfig native = *reinterpret_cast<const CUlaunchConfig*>(config);
-  return on_queue("hipDrvLaunchKernelEx", reinterpret_cast<hipStream_t>(native.hStream),
-                  [&](const Cuda& driver, Target& on) {
-                    if (extra != nullptr) return hipErrorInvalidValue;
-                    if (driver.LaunchKernelEx == nullptr) return hipErrorNotSupported;
-                    CUresult result = allow_shared_memory(driver, handle<CUfunction>(function), native.sharedMemBytes);
-                    native.hStream = on.cuda;
-                    if (result == CUDA_SUCCESS) {
-                      result = driver.LaunchKernelEx(&native, handle<CUfunction>(function), parameters, extra);
-                    }
-                    return from_cuda(result);
-                  });
+  return on_queue(
+      "hipDrvLaunchKernelEx", reinterpret_cast<hipStream_t>(native.hStream), [&](const Cuda& driver, Target& on) {
+        if (extra != nullptr) return hipErrorInvalidValue;
+        if (driver.LaunchKernelEx == nullptr) return hipErrorNotSupported;
+        if (const hipError_t error = allow_shared_memory(driver, handle<CUfunction>(function), native.sharedMemBytes))
+          return error;
+        native.hStream = on.cuda;
+        return from_cuda(driver.LaunchKernelEx(&native, handle<CUfunction>(function), parameters, extra));
+      });
 }
 
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFunction_t function, int threads,
@@ -160,11 +149,8 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFu
   return on_device([&](const Cuda& driver) {
     check_device("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", function);
     const auto native = handle<CUfunction>(function);
-    CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));
-    if (result == CUDA_SUCCESS) {
-      result = driver.OccupancyMaxActiveBlocksPerMultiprocessor(blocks, native, threads, shared_bytes);
-    }
-    return from_cuda(result);
+    if (const hipError_t error = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes))) return error;
+    return from_cuda(driver.OccupancyMaxActiveBlocksPerMultiprocessor(blocks, native, threads, shared_bytes));
   });
 }
 
@@ -172,11 +158,8 @@ hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFun
                                                    int limit) {
   return on_device([&](const Cuda& driver) {
     const auto native = handle<CUfunction>(function);
-    CUresult result = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes));
-    if (result == CUDA_SUCCESS) {
-      result = driver.OccupancyMaxPotentialBlockSize(grid, block, native, nullptr, shared_bytes, limit);
-    }
-    return from_cuda(result);
+    if (const hipError_t error = allow_shared_memory(driver, native, static_cast<unsigned>(shared_bytes))) return error;
+    return from_cuda(driver.OccupancyMaxPotentialBlockSize(grid, block, native, nullptr, shared_bytes, limit));
   });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <new>
 #include <shared_mutex>
 #include <unordered_set>
 
@@ -57,8 +56,18 @@ hipError_t create(hipStream_t* stream, unsigned flags, int priority, Make&& make
 }
 
 hipError_t create(hipStream_t* stream, unsigned flags, int priority) noexcept {
-  return create(stream, flags, priority,
-                [](auto... arguments) { return cuda()->StreamCreateWithPriority(arguments...); });
+  return create(stream, flags, priority, [](auto... arguments) { return cuda()->StreamCreateWithPriority(arguments...); });
+}
+
+/// Asks after what a handle stands for, whatever it captures.
+template <class F>
+hipError_t ask(const char* name, hipStream_t stream, F&& function) noexcept {
+  return call([&](const Cuda&) {
+    Target target;
+    const hipError_t result = resolve(name, stream, target);
+    if (result == hipSuccess) function(target);
+    return result;
+  });
 }
 
 }  // namespace
@@ -146,8 +155,7 @@ hipError_t hipDevSmResourceSplitByCount(void* groups, unsigned* count, const voi
   });
 }
 hipError_t hipDevResourceGenerateDesc(void** description, void* resources, unsigned count) {
-  return on_device(
-      [&](const Cuda& driver) { return from_cuda(driver.DevResourceGenerateDesc(description, resources, count)); });
+  return pass(&Cuda::DevResourceGenerateDesc, description, resources, count);
 }
 hipError_t hipGreenCtxCreate(void** context, void* description, int device, unsigned flags) {
   return on_device([&](const Cuda& driver) {
@@ -156,9 +164,7 @@ hipError_t hipGreenCtxCreate(void** context, void* description, int device, unsi
     return from_cuda(driver.GreenCtxCreate(context, description, native_device(device), default_stream));
   });
 }
-hipError_t hipExecutionCtxDestroy(void* context) {
-  return on_device([&](const Cuda& driver) { return from_cuda(driver.GreenCtxDestroy(context)); });
-}
+hipError_t hipExecutionCtxDestroy(void* context) { return pass(&Cuda::GreenCtxDestroy, context); }
 hipError_t hipExecutionCtxStreamCreate(hipStream_t* stream, void* context, unsigned flags, int priority) {
   return create(stream, flags, priority, [&](CUstream* made, unsigned with, int of) {
     return cuda()->GreenCtxStreamCreate(made, context, with, of);
@@ -207,40 +213,21 @@ hipError_t hipStreamSynchronize(hipStream_t stream) {
 }
 
 hipError_t hipStreamGetFlags(hipStream_t stream, unsigned* flags) {
-  return call([&](const Cuda&) -> hipError_t {
-    if (stream == nullptr || flags == nullptr) return hipErrorInvalidValue;
-    Target target;
-    if (const hipError_t error = resolve("hipStreamGetFlags", stream, target)) return error;
-    *flags = target.own != nullptr ? target.own->flags : 0;
-    return hipSuccess;
-  });
+  if (stream == nullptr || flags == nullptr) return call([](const Cuda&) { return hipErrorInvalidValue; });
+  return ask("hipStreamGetFlags", stream, [&](const Target& on) { *flags = on.own != nullptr ? on.own->flags : 0; });
 }
 
 hipError_t hipStreamGetPriority(hipStream_t stream, int* priority) {
-  return call([&](const Cuda&) -> hipError_t {
-    Target target;
-    if (const hipError_t error = resolve("hipStreamGetPriority", stream, target)) return error;
-    *priority = target.own != nullptr ? target.own->priority : 0;
-    return hipSuccess;
-  });
+  return ask("hipStreamGetPriority", stream,
+             [&](const Target& on) { *priority = on.own != nullptr ? on.own->priority : 0; });
 }
 
 hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t* device) {
-  return call([&](const Cuda&) -> hipError_t {
-    Target target;
-    if (const hipError_t error = resolve("hipStreamGetDevice", stream, target)) return error;
-    *device = target.device;
-    return hipSuccess;
-  });
+  return ask("hipStreamGetDevice", stream, [&](const Target& on) { *device = on.device; });
 }
 
 hipError_t hipStreamGetId(hipStream_t stream, unsigned long long* id) {
-  return call([&](const Cuda&) -> hipError_t {
-    Target target;
-    if (const hipError_t error = resolve("hipStreamGetId", stream, target)) return error;
-    *id = target.own != nullptr ? target.own->id : 0;
-    return hipSuccess;
-  });
+  return ask("hipStreamGetId", stream, [&](const Target& on) { *id = on.own != nullptr ? on.own->id : 0; });
 }
 
 // --- Attributes: the synchronization policy alone can be set ------------------------------------------------------------

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <functional>
-#include <random>
 #include <thread>
 
 #include "collectives/host/reduce.hpp"
@@ -199,28 +197,6 @@ TEST_CASE("an operation waits for its stream's earlier work, and later work for 
   }
 }
 
-TEST_CASE("sends and receives match in the order of their calls") {
-  Four four;
-  std::vector<Buffer<int>> data;
-  for (Device* const device : four.devices) data.push_back(device->allocate<int>(6));
-  for (std::size_t i = 0; i < 4; ++i) {
-    const int n = static_cast<int>(i);
-    const std::vector<int> sent = {n, n + 10, n + 20, -1, -1, -1};
-    four.devices[i]->copy(data[i], sent);
-  }
-  for (std::size_t k = 0; k < 3; ++k) {
-    four.each([&](Communicator& c, Stream& s) {
-      const auto& mine = data[static_cast<std::size_t>(c.rank())];
-      c.send(mine.subspan(k, 1), 3 - c.rank(), s);
-      c.receive(mine.subspan(3 + k, 1), 3 - c.rank(), s);
-    });
-  }
-  for (int i = 0; i < 4; ++i) {
-    const auto found = four.streams[static_cast<std::size_t>(i)]->read(data[static_cast<std::size_t>(i)]);
-    CHECK(found == std::vector<int>{i, i + 10, i + 20, 3 - i, 13 - i, 23 - i});
-  }
-}
-
 TEST_CASE("operations of one communicator keep their order on several streams") {
   Four four;
   std::vector<StreamPtr> second;
@@ -291,22 +267,6 @@ TEST_CASE("a group one of whose streams is closed within it enqueues nothing") {
     CHECK(error.operation() == "Communicator::barrier");
   }
   for (const StreamPtr& stream : four.streams) CHECK(stream->synchronize_for(std::chrono::seconds(60)));
-}
-
-TEST_CASE("a captured operation runs at every launch of the graph, which keeps what it needs") {
-  Four four;
-  std::vector<Buffer<int>> data;
-  std::vector<GraphExecPtr> graphs;
-  for (Device* const device : four.devices) data.push_back(device->allocate<int>(100));
-  for (std::size_t i = 0; i < 4; ++i) four.streams[i]->fill(data[i], 1);
-  for (std::size_t i = 0; i < 4; ++i) {
-    graphs.push_back(
-        four.streams[i]->capture([&](Stream& s) { four.all[i]->all_reduce(data[i], Reduction::sum, s); })->instantiate());
-  }
-  for (const int wanted : {4, 16, 64}) {
-    for (std::size_t i = 0; i < 4; ++i) graphs[i]->launch(*four.streams[i]);
-    for (std::size_t i = 0; i < 4; ++i) CHECK(four.streams[i]->read(data[i])[99] == wanted);
-  }
 }
 
 TEST_CASE("more operations are captured than a block of words holds") {
@@ -426,20 +386,6 @@ TEST_CASE("abort ends what waits, on all ranks") {
   CHECK(says(error_of([&] { four.all[3]->check(); }), "Communicator::abort was called"));
 }
 
-TEST_CASE("communicators may go while their work is under way") {
-  std::vector<StreamPtr> streams;
-  std::vector<Buffer<int>> data;
-  {
-    Four four;
-    streams = four.streams;
-    for (Device* const device : four.devices) data.push_back(device->allocate<int>(1 << 20));
-    for (std::size_t i = 0; i < 4; ++i) streams[i]->fill(data[i], 3);
-    four.each(
-        [&](Communicator& c, Stream& s) { c.all_reduce(data[static_cast<std::size_t>(c.rank())], Reduction::sum, s); });
-  }
-  for (std::size_t i = 0; i < 4; ++i) CHECK(streams[i]->read(data[i]).back() == 12);
-}
-
 TEST_CASE("a stream that waits for a rank which never called goes on once the communicators have gone") {
   StreamPtr stream;
   {
@@ -552,14 +498,7 @@ TEST_CASE("any number of communicators shares the threads of one") {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which take more of it themselves
 namespace {
-double processor_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 }  // namespace
 
 TEST_CASE("a stream that waits for a rank uses less than a hundredth of a core") {

@@ -4,12 +4,11 @@
 // a rank has arrived. Then the stream waits for a value, which the last rank writes, because HIP calls host functions one at
 // a time. A capture does not allow this wait, so there it supports only one rank.
 //
-// FAKE_NCCL, words separated by spaces:
-//   fail=FUNCTION:N:CODE  the N-th call of ncclFUNCTION returns CODE
-//   async=N:CODE          from the N-th operation on, ncclCommGetAsyncError returns CODE
-//   slow=N:MS             the N-th call of ncclGroupEnd takes MS milliseconds
-//   alone                 communicators are made without ranks of other processes, which the stand-in cannot reach
-//   hang=N                from the N-th operation on, operations wait for a peer forever, until they are aborted
+// The instructions are `fail` of tests/drivers/script.hpp, with functions without their "nccl", and:
+//   async=N  from the N-th operation on, ncclCommGetAsyncError returns ncclRemoteError
+//   slow=N   the N-th call of ncclGroupEnd takes slow_ms milliseconds
+//   alone=1  communicators are made without ranks of other processes, which the stand-in cannot reach
+//   hang=N   from the N-th operation on, operations wait for a peer forever, until they are aborted
 //
 // At the end of the process, it prints the number of communicators that were not destroyed, if there are any.
 #include <dlfcn.h>
@@ -24,7 +23,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +30,7 @@
 
 #include "collectives/host/reduce.hpp"
 #include "collectives/nccl/api.hpp"
+#include "tests/drivers/script.hpp"
 
 namespace weir::nccl {
 struct Group;
@@ -100,60 +99,27 @@ struct weir::nccl::Group {
 namespace {
 
 using weir::nccl::Group;
+using weir::test::Script;
 
-// --- The script -------------------------------------------------------------------------------------------------------
+Script& script() { return Script::instance(); }
+std::atomic<int> operations{0};
+std::mutex error_mutex;
+std::string last_error;
 
-struct Script {
-  std::mutex mutex;
-  std::map<std::string, int> calls;
-  std::string last_error;
-  int operations = 0;
+/// The result of this call of a function: 0, or what the script says.
+int result_of(const std::string& function) {
+  const int result = script().failure_of(function);
+  if (result == 0) return 0;
+  const std::lock_guard lock(error_mutex);
+  last_error = "scripted failure of " + function;
+  return result;
+}
 
-  static std::string text() {
-    const char* const value = std::getenv("FAKE_NCCL");
-    return value != nullptr ? value : "";
-  }
-  // The result of this call of a function: 0, or what the script says.
-  int result(const std::string& function) {
-    const std::lock_guard lock(mutex);
-    const int number = ++calls[function];
-    std::istringstream words(text());
-    for (std::string word; words >> word;) {
-      const std::string prefix = "fail=" + function + ":";
-      if (!word.starts_with(prefix)) continue;
-      const std::size_t colon = word.find(':', prefix.size());
-      if (std::stoi(word.substr(prefix.size(), colon - prefix.size())) != number) continue;
-      last_error = "scripted failure of " + function;
-      return std::stoi(word.substr(colon + 1));
-    }
-    return 0;
-  }
-  // Waits as the script says, if this is the call.
-  void wait_if_slow(const std::string& function) {
-    std::istringstream words(text());
-    for (std::string word; words >> word;) {
-      if (!word.starts_with("slow=")) continue;
-      {
-        const std::lock_guard lock(mutex);
-        if (std::stoi(word.substr(5)) != calls[function]) continue;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(word.substr(word.find(':') + 1))));
-    }
-  }
-  // The number behind `key` if that many operations were enqueued, else nothing.
-  bool reached(const std::string& key, int* code) {
-    std::istringstream words(text());
-    for (std::string word; words >> word;) {
-      if (!word.starts_with(key + "=")) continue;
-      const std::size_t colon = word.find(':');
-      if (colon != std::string::npos && code != nullptr) *code = std::stoi(word.substr(colon + 1));
-      const std::lock_guard lock(mutex);
-      return operations >= std::stoi(word.substr(key.size() + 1));
-    }
-    return false;
-  }
-};
-Script script;
+/// Whether the script has the word, and as many operations were enqueued as it says.
+bool reached(const char* word) {
+  const int number = script().number(word, 0);
+  return number != 0 && operations >= number;
+}
 
 // --- Work -------------------------------------------------------------------------------------------------------------
 
@@ -238,6 +204,7 @@ void arrive(void* data) {
   }
 }
 
+constexpr int remote_error = 6;  // ncclRemoteError
 constexpr unsigned hip_wait_equal = 1;  // hipStreamWaitValueEq
 
 template <class F>
@@ -282,7 +249,7 @@ int flush() {
     batch->group = where.first->group;
     batch->rank = where.first->rank;
     batch->done = take_word();
-    batch->hangs = script.reached("hang", nullptr);
+    batch->hangs = reached("hang");
     decltype(calls) others;
     for (auto& call : calls) {
       if (call.first == where)
@@ -303,7 +270,7 @@ int flush() {
 
 int add(const char* function, Comm* comm, void* stream, Kind kind, const void* send, void* receive, std::size_t count,
         int type, int reduction, int peer) {
-  if (const int result = script.result(function); result != 0) return result;
+  if (const int result = result_of(function); result != 0) return result;
   Call call{
       kind, static_cast<const std::byte*>(send), static_cast<std::byte*>(receive), count, ElementType::int8, Reduction::sum,
       peer};
@@ -313,10 +280,7 @@ int add(const char* function, Comm* comm, void* stream, Kind kind, const void* s
   for (std::size_t i = 0; i < std::size(weir::nccl::reductions); ++i) {
     if (weir::nccl::reductions[i] == reduction) call.reduction = static_cast<Reduction>(i);
   }
-  {
-    const std::lock_guard lock(script.mutex);
-    ++script.operations;
-  }
+  ++operations;
   open.calls.push_back({{comm, stream}, call});
   return open.depth == 0 ? flush() : 0;
 }
@@ -339,20 +303,20 @@ std::map<std::string, std::shared_ptr<Group>> groups;
 
 FAKE int ncclGetVersion(int* version) {
   *version = 22907;
-  return script.result("GetVersion");
+  return result_of("GetVersion");
 }
 FAKE const char* ncclGetErrorString(int result) { return result == 0 ? "no error" : "scripted error"; }
-FAKE const char* ncclGetLastError(Comm*) { return script.last_error.c_str(); }
+FAKE const char* ncclGetLastError(Comm*) { return last_error.c_str(); }
 
 FAKE int ncclGetUniqueId(UniqueId* id) {
   static int number = 0;
   std::memset(id, 0, sizeof(*id));
   std::snprintf(id->internal, sizeof(id->internal), "fake %d", ++number);
-  return script.result("GetUniqueId");
+  return result_of("GetUniqueId");
 }
 
 FAKE int ncclCommInitRankConfig(Comm** comm, int ranks, UniqueId id, int rank, Config* config) {
-  if (const int result = script.result("CommInitRankConfig"); result != 0) return result;
+  if (const int result = result_of("CommInitRankConfig"); result != 0) return result;
   if (config->magic != 0xcafebeef || config->version != 21400) return weir::nccl::invalid_argument;
   std::shared_ptr<Group> group;
   {
@@ -377,28 +341,27 @@ FAKE int ncclCommInitRankConfig(Comm** comm, int ranks, UniqueId id, int rank, C
 }
 
 FAKE int ncclCommGetAsyncError(Comm* comm, int* error) {
-  *error = 0;
-  if (script.reached("async", error)) return 0;
-  *error = 0;
+  *error = reached("async") ? remote_error : 0;
+  if (*error != 0) return 0;
   const std::lock_guard lock(comm->group->mutex);
   const bool has_all = static_cast<int>(comm->group->devices.size()) == comm->group->ranks;
-  if (!has_all && Script::text().find("alone") == std::string::npos) *error = weir::nccl::in_progress;
+  if (!has_all && script().number("alone", 0) == 0) *error = weir::nccl::in_progress;
   if (comm->group->splits.contains(comm->rank)) *error = weir::nccl::in_progress;
-  return script.result("CommGetAsyncError");
+  return result_of("CommGetAsyncError");
 }
 
 FAKE int ncclCommCount(Comm* comm, int* ranks) {
   *ranks = comm->group->ranks;
-  return script.result("CommCount");
+  return result_of("CommCount");
 }
 FAKE int ncclCommUserRank(Comm* comm, int* rank) {
   *rank = comm->rank;
-  return script.result("CommUserRank");
+  return result_of("CommUserRank");
 }
 #ifndef FAKE_NCCL_WITHOUT_SPLIT
 // Ends when the last rank calls it. A blocking communicator does not wait for that here, so one thread must call for all.
 FAKE int ncclCommSplit(Comm* comm, int color, int key, Comm** part, Config* config) {
-  if (const int result = script.result("CommSplit"); result != 0) return result;
+  if (const int result = result_of("CommSplit"); result != 0) return result;
   if (config != nullptr || color < -1) return weir::nccl::invalid_argument;
   Group& group = *comm->group;
   const std::lock_guard lock(group.mutex);
@@ -424,10 +387,10 @@ FAKE int ncclCommSplit(Comm* comm, int color, int key, Comm** part, Config* conf
 }
 #endif
 
-FAKE int ncclCommFinalize(Comm*) { return script.result("CommFinalize"); }
+FAKE int ncclCommFinalize(Comm*) { return result_of("CommFinalize"); }
 FAKE int ncclCommDestroy(Comm*) {
   --living.count;
-  return script.result("CommDestroy");
+  return result_of("CommDestroy");
 }
 FAKE int ncclCommAbort(Comm* comm) {
   --living.count;
@@ -435,16 +398,18 @@ FAKE int ncclCommAbort(Comm* comm) {
   comm->group->aborted = true;
   comm->aborted = true;
   for (Batch* const batch : comm->group->waiting) batch->finish();
-  return script.result("CommAbort");
+  return result_of("CommAbort");
 }
 
 FAKE int ncclGroupStart() {
   ++open.depth;
-  return script.result("GroupStart");
+  return result_of("GroupStart");
 }
 FAKE int ncclGroupEnd() {
-  const int scripted = script.result("GroupEnd");
-  script.wait_if_slow("GroupEnd");
+  static std::atomic<int> calls{0};
+  const int scripted = result_of("GroupEnd");
+  if (++calls == script().number("slow", 0))
+    std::this_thread::sleep_for(std::chrono::milliseconds(script().number("slow_ms", 0)));
   const int result = --open.depth == 0 ? flush() : 0;
   return scripted != 0 ? scripted : result;
 }

@@ -81,7 +81,7 @@ class Rccl:
             "WEIR_HIP_RUNTIME": runtime,
             "LD_LIBRARY_PATH": folder,
             "CPU_CUDA_DEVICES": str(RANKS),
-            "FAKE_NCCL": "alone hang=1",
+            "WEIR_TEST_DRIVER": "alone=1 hang=1",
         }
 
     def start(self, job, steps, ranks=RANKS, timeout=TIMEOUT):

@@ -21,7 +21,7 @@ Outcome story(const std::vector<std::string>& steps, const std::string& script =
   environment.try_emplace("WEIR_HIP_RUNTIME", HIP_RUNTIME);
   environment.try_emplace("LD_LIBRARY_PATH", CPU_CUDA);
   environment.try_emplace("CPU_CUDA_DEVICES", "2");
-  environment.try_emplace("FAKE_NCCL", script);
+  environment.try_emplace("WEIR_TEST_DRIVER", script);
   std::vector<std::string> arguments = {"hip"};
   arguments.insert(arguments.end(), steps.begin(), steps.end());
   return weir::test::run(STORY, arguments, environment);
@@ -115,7 +115,7 @@ TEST_CASE("rccl: communicators of a making that fails are ended") {
 }
 
 TEST_CASE("rccl: an error that comes later shows in check, and by itself where there is a timeout") {
-  const Outcome asked = story({"make", "all_reduce", "check", "all_reduce"}, "async=2:6");
+  const Outcome asked = story({"make", "all_reduce", "check", "all_reduce"}, "async=2");
   CHECK_SAYS(asked, "check: communicator_failed |");
   CHECK_SAYS(asked, "ncclRemoteError (6)");
   CHECK_SAYS(asked, "all_reduce: communicator_failed |");
@@ -144,7 +144,7 @@ TEST_CASE("rccl: abort ends what waits") {
 
 TEST_CASE("rccl: a timeout in the middle of a group waits for the group's end") {
   // The third group is the second all_reduce.
-  const Outcome o = story({"make_short", "all_reduce", "all_reduce", "synchronize", "value"}, "hang=1 slow=3:1000");
+  const Outcome o = story({"make_short", "all_reduce", "all_reduce", "synchronize", "value"}, "hang=1 slow=3 slow_ms=1000");
   CHECK(o.count("all_reduce: ok") == 2);
   CHECK_SAYS(o, "synchronize: communicator_failed |");
   CHECK_SAYS(o, "element: 1\n");
@@ -152,14 +152,14 @@ TEST_CASE("rccl: a timeout in the middle of a group waits for the group's end") 
 }
 
 TEST_CASE("rccl: an abort, also by the death of a peer, does not free a communicator under another thread's call") {
-  const Outcome o = story({"make", "abort_beside", "check"}, "slow=2:60");
+  const Outcome o = story({"make", "abort_beside", "check"}, "slow=2 slow_ms=60");
   CHECK_SAYS(o, "abort_beside: ok\n");
   CHECK_SAYS(o, "check: communicator_failed |");
   CHECK(o.status == 0);
 }
 
 TEST_CASE("rccl: check does not wait for another thread's call") {
-  const Outcome o = story({"make", "check_beside", "value"}, "slow=2:1500");
+  const Outcome o = story({"make", "check_beside", "value"}, "slow=2 slow_ms=1500");
   CHECK_SAYS(o, "the check was quick\n");
   CHECK_SAYS(o, "element: 2\n");
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 
 #include "collectives/host/reduce.hpp"
 #include "tests/collectives/ranks.hpp"

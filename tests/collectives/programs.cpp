@@ -2,11 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
-#include <functional>
 #include <random>
-#include <thread>
 
 #include "tests/collectives/ranks.hpp"
 

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>

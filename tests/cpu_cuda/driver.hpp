@@ -116,6 +116,13 @@ struct Node {
   std::vector<Node*> before;
 };
 
+inline std::unique_ptr<Node> make_node(CUgraphNodeType type, std::function<void()> run = {}) {
+  auto node = std::make_unique<Node>();
+  node->type = type;
+  node->run = std::move(run);
+  return node;
+}
+
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;
   std::vector<UserObject*> owned;

@@ -13,6 +13,13 @@ inline constexpr std::size_t total_memory = std::size_t{16} << 30;
 BRIDGE_CUDA_SYMBOLS(CPU_CUDA_DECLARE)
 #undef CPU_CUDA_DECLARE
 
+/// Tells what was asked for.
+template <class T>
+CUresult give(T* to, std::type_identity_t<T> value) {
+  *to = value;
+  return CUDA_SUCCESS;
+}
+
 /// Nodes of work that graphs hold, and streams carry out.
 std::unique_ptr<Node> kernel_node(const CUDA_KERNEL_NODE_PARAMS& parameters);
 std::unique_ptr<Node> fill_node(const CUDA_MEMSET_NODE_PARAMS& parameters);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "functions.hpp"
 
@@ -210,10 +209,7 @@ CUresult submit(CUstream to, std::unique_ptr<Node> node) {
 }
 
 CUresult submit(CUstream stream, CUgraphNodeType type, std::function<void()> work) {
-  auto node = std::make_unique<Node>();
-  node->type = type;
-  node->run = std::move(work);
-  return submit(stream, std::move(node));
+  return submit(stream, make_node(type, std::move(work)));
 }
 
 // --- Captures ---------------------------------------------------------------------------------------------------------
@@ -258,8 +254,7 @@ CUresult StreamIsCapturing(CUstream handle_of_stream, CUstreamCaptureStatus* sta
       if (other->is_blocking && other->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
   }
-  *status = stream->capture != nullptr ? stream->capture->status : CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
+  return give(status, stream->capture != nullptr ? stream->capture->status : CU_STREAM_CAPTURE_STATUS_NONE);
 }
 CUresult StreamGetCaptureInfo(CUstream handle_of_stream, CUstreamCaptureStatus* status, cuuint64_t* id, CUgraph* graph,
                               const CUgraphNode** dependencies, std::size_t* count) {
@@ -290,10 +285,7 @@ CUresult ThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 
 // --- Graphs -----------------------------------------------------------------------------------------------------------
 
-CUresult GraphCreate(CUgraph* graph, unsigned) {
-  *graph = reinterpret_cast<CUgraph>(new Graph);
-  return CUDA_SUCCESS;
-}
+CUresult GraphCreate(CUgraph* graph, unsigned) { return give(graph, reinterpret_cast<CUgraph>(new Graph)); }
 CUresult GraphDestroy(CUgraph graph) {
   delete graph_of(graph);
   return CUDA_SUCCESS;
@@ -302,15 +294,13 @@ CUresult GraphClone(CUgraph* clone, CUgraph graph) {
   const Lock lock(machine());
   auto* const made = new Graph;
   graph_of(graph)->copy_to(*made);
-  *clone = reinterpret_cast<CUgraph>(made);
-  return CUDA_SUCCESS;
+  return give(clone, reinterpret_cast<CUgraph>(made));
 }
 CUresult GraphGetNodes(CUgraph graph, CUgraphNode* list, std::size_t* count) {
   const Lock lock(machine());
   const auto& nodes = graph_of(graph)->nodes;
   for (std::size_t i = 0; list != nullptr && i < std::min(*count, nodes.size()); ++i) list[i] = handle(nodes[i].get());
-  *count = nodes.size();
-  return CUDA_SUCCESS;
+  return give(count, nodes.size());
 }
 CUresult GraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
   const Lock lock(machine());
@@ -324,13 +314,9 @@ CUresult GraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std::s
       ++number;
     }
   }
-  *count = number;
-  return CUDA_SUCCESS;
+  return give(count, number);
 }
-CUresult GraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
-  *type = node_of(node)->type;
-  return CUDA_SUCCESS;
-}
+CUresult GraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) { return give(type, node_of(node)->type); }
 CUresult GraphDebugDotPrint(CUgraph graph, const char* path, unsigned) {
   std::FILE* const file = std::fopen(path, "w");
   if (file == nullptr) return CUDA_ERROR_OPERATING_SYSTEM;
@@ -347,24 +333,19 @@ CUresult GraphDebugDotPrint(CUgraph graph, const char* path, unsigned) {
 }
 CUresult GraphAddChildGraphNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before, std::size_t count,
                                 CUgraph child) {
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_GRAPH;
+  auto node = make_node(CU_GRAPH_NODE_TYPE_GRAPH);
   const Lock lock(machine());
   node->child = graph_of(child)->copy();
-  *made = handle(graph_of(graph)->add(std::move(node), list_of(before, count)));
-  return CUDA_SUCCESS;
+  return give(made, handle(graph_of(graph)->add(std::move(node), list_of(before, count))));
 }
 CUresult GraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* child) {
-  *child = reinterpret_cast<CUgraph>(node_of(node)->child.get());
-  return CUDA_SUCCESS;
+  return give(child, reinterpret_cast<CUgraph>(node_of(node)->child.get()));
 }
 CUresult GraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS* parameters) {
-  *parameters = node_of(node)->host;
-  return CUDA_SUCCESS;
+  return give(parameters, node_of(node)->host);
 }
 CUresult GraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
-  *parameters = node_of(node)->kernel;
-  return CUDA_SUCCESS;
+  return give(parameters, node_of(node)->kernel);
 }
 
 // --- Executables ------------------------------------------------------------------------------------------------------
@@ -373,8 +354,7 @@ CUresult GraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned lo
   const Lock lock(machine());
   auto* const exec = new Exec;
   exec->graph = graph_of(graph)->copy();
-  *made = reinterpret_cast<CUgraphExec>(exec);
-  return CUDA_SUCCESS;
+  return give(made, reinterpret_cast<CUgraphExec>(exec));
 }
 CUresult GraphLaunch(CUgraphExec handle_of_exec, CUstream to) {
   Lock lock(machine());
@@ -382,8 +362,7 @@ CUresult GraphLaunch(CUgraphExec handle_of_exec, CUstream to) {
   const auto stream = find(to);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture != nullptr) {
-    auto node = std::make_unique<Node>();
-    node->type = CU_GRAPH_NODE_TYPE_GRAPH;
+    auto node = make_node(CU_GRAPH_NODE_TYPE_GRAPH);
     node->child = exec->graph->copy();
     lock.unlock();
     return submit(to, std::move(node));
@@ -400,8 +379,7 @@ CUresult GraphExecDestroy(CUgraphExec exec) {
 // --- User objects -----------------------------------------------------------------------------------------------------
 
 CUresult UserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy, unsigned references, unsigned) {
-  *object = reinterpret_cast<CUuserObject>(new UserObject{pointer, destroy, references});
-  return CUDA_SUCCESS;
+  return give(object, reinterpret_cast<CUuserObject>(new UserObject{pointer, destroy, references}));
 }
 CUresult UserObjectRelease(CUuserObject object, unsigned count) {
   release(reinterpret_cast<UserObject*>(object), count);

@@ -133,21 +133,16 @@ CUresult write_value(CUstream stream, CUdeviceptr address, T value) {
 }  // namespace
 
 std::unique_ptr<Node> fill_node(const CUDA_MEMSET_NODE_PARAMS& p) {
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_MEMSET;
-  node->run = [p] {
+  return make_node(CU_GRAPH_NODE_TYPE_MEMSET, [p] {
     for (std::size_t row = 0; row < p.height; ++row) {
       char* const to = static_cast<char*>(pointer(p.dst)) + row * p.pitch;
       for (std::size_t i = 0; i < p.width; ++i) std::memcpy(to + i * p.elementSize, &p.value, p.elementSize);
     }
-  };
-  return node;
+  });
 }
 
 std::unique_ptr<Node> copy_node(const CUDA_MEMCPY3D& c) {
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_MEMCPY;
-  node->run = [c] {
+  return make_node(CU_GRAPH_NODE_TYPE_MEMCPY, [c] {
     const auto* const from = static_cast<const char*>(pointer(c.srcDevice));
     auto* const to = static_cast<char*>(pointer(c.dstDevice));
     for (std::size_t z = 0; z < c.Depth; ++z) {
@@ -156,8 +151,7 @@ std::unique_ptr<Node> copy_node(const CUDA_MEMCPY3D& c) {
                      from + c.srcXInBytes + (y + c.srcY + (z + c.srcZ) * c.srcHeight) * c.srcPitch, c.WidthInBytes);
       }
     }
-  };
-  return node;
+  });
 }
 
 // --- Allocation -------------------------------------------------------------------------------------------------------
@@ -191,8 +185,7 @@ CUresult MemHostUnregister(void* memory) {
   return CUDA_SUCCESS;
 }
 CUresult MemHostGetDevicePointer(CUdeviceptr* found, void* memory, unsigned) {
-  *found = reinterpret_cast<CUdeviceptr>(memory);
-  return CUDA_SUCCESS;
+  return give(found, reinterpret_cast<CUdeviceptr>(memory));
 }
 CUresult MemPrefetchAsync(CUdeviceptr, std::size_t, CUdevice, CUstream stream) {
   const Lock lock(machine());
@@ -213,9 +206,9 @@ CUresult PointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevice
   if (found == blocks.end()) return CUDA_ERROR_INVALID_VALUE;
   const Block& block = found->second;
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *static_cast<CUmemorytype*>(data) = block.type; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<int*>(data) = block.is_managed ? 1 : 0; return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(data) = block.device; return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return give(static_cast<CUmemorytype*>(data), block.type);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give(static_cast<int*>(data), block.is_managed ? 1 : 0);
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return give(static_cast<int*>(data), block.device);
     default: return CUDA_ERROR_NOT_SUPPORTED;
   }
 }
@@ -277,8 +270,7 @@ CUresult MemFreeAsync(CUdeviceptr memory, CUstream stream) {
   });
 }
 CUresult MemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
-  *pool = reinterpret_cast<CUmemoryPool>(new Pool{properties->location.id, properties->maxSize});
-  return CUDA_SUCCESS;
+  return give(pool, reinterpret_cast<CUmemoryPool>(new Pool{properties->location.id, properties->maxSize}));
 }
 // NVIDIA's documentation allows memory, and frees that are pending, to outlive their pool. Its driver crashes then, so this
 // one ends the process.
@@ -314,8 +306,7 @@ CUresult MemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute,
 }
 CUresult MemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, std::size_t) { return CUDA_SUCCESS; }
 CUresult DeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  *pool = reinterpret_cast<CUmemoryPool>(&default_pool(device));
-  return CUDA_SUCCESS;
+  return give(pool, reinterpret_cast<CUmemoryPool>(&default_pool(device)));
 }
 
 // --- Copies and fills -------------------------------------------------------------------------------------------------

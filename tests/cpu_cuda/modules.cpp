@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "functions.hpp"
@@ -35,8 +34,7 @@ std::size_t size_of_image(const void* image) {
 
 std::unique_ptr<Node> kernel_node(const CUDA_KERNEL_NODE_PARAMS& parameters) {
   const KernelDescription& kernel = *function_of(parameters.func)->description;
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_KERNEL;
+  auto node = make_node(CU_GRAPH_NODE_TYPE_KERNEL);
   node->kernel = parameters;
   node->kernel.kernelParams = nullptr;
   std::vector<std::vector<char>> arguments(kernel.parameter_count);
@@ -73,8 +71,7 @@ CUresult ModuleLoadData(CUmodule* module, const void* image) {
   if (library == nullptr) std::fprintf(stderr, "CPU CUDA: %s\n", ::dlerror());
   ::close(file);
   if (library == nullptr) return CUDA_ERROR_INVALID_IMAGE;
-  *module = reinterpret_cast<CUmodule>(new Module{library, current_device()});
-  return CUDA_SUCCESS;
+  return give(module, reinterpret_cast<CUmodule>(new Module{library, current_device()}));
 }
 CUresult ModuleUnload(CUmodule handle) {
   auto* const module = reinterpret_cast<Module*>(handle);
@@ -96,8 +93,7 @@ CUresult ModuleGetFunction(CUfunction* function, CUmodule handle, const char* na
     if (instance->function == kernel) description = &instance->description;
   }
   if (description == nullptr) return CUDA_ERROR_NOT_FOUND;
-  *function = reinterpret_cast<CUfunction>(new Function{description, module});
-  return CUDA_SUCCESS;
+  return give(function, reinterpret_cast<CUfunction>(new Function{description, module}));
 }
 CUresult ModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule handle, const char* name) {
   void* const found = ::dlsym(reinterpret_cast<Module*>(handle)->library, name);
@@ -143,8 +139,7 @@ CUresult LaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned 
                       nullptr);
 }
 CUresult OccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t) {
-  *blocks = std::max(1, 2048 / std::max(1, threads));
-  return CUDA_SUCCESS;
+  return give(blocks, std::max(1, 2048 / std::max(1, threads)));
 }
 CUresult OccupancyMaxPotentialBlockSize(int* blocks, int* threads, CUfunction function, CUoccupancyB2DSize, std::size_t,
                                         int limit) {
@@ -153,11 +148,9 @@ CUresult OccupancyMaxPotentialBlockSize(int* blocks, int* threads, CUfunction fu
   return OccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, *threads, 0);
 }
 CUresult FuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
-               ? static_cast<int>(function_of(function)->description->max_threads)
-           : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 16
-                                                     : 0;
-  return CUDA_SUCCESS;
+  const int threads = static_cast<int>(function_of(function)->description->max_threads);
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) return give(value, threads);
+  return give(value, attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 16 : 0);
 }
 CUresult FuncSetAttribute(CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; }
 
@@ -180,8 +173,8 @@ struct Entry<function> {
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) CUresult cuCtxGetCurrent(CUcontext* context) {
-  *context = cpu_cuda::current_device() < 0 ? nullptr : cpu_cuda::context_of(cpu_cuda::current_device());
-  return CUDA_SUCCESS;
+  return cpu_cuda::give(context,
+                        cpu_cuda::current_device() < 0 ? nullptr : cpu_cuda::context_of(cpu_cuda::current_device()));
 }
 extern "C" __attribute__((visibility("default"))) CUresult weir_get_proc_address(
     const char* name, void** address, int, cuuint64_t,

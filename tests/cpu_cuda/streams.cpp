@@ -185,10 +185,7 @@ CUresult Init(unsigned) {
   });
   return registered == 0 && device_count() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
-CUresult DeviceGetCount(int* count) {
-  *count = device_count();
-  return CUDA_SUCCESS;
-}
+CUresult DeviceGetCount(int* count) { return give(count, device_count()); }
 CUresult DeviceGet(CUdevice* device, int ordinal) {
   *device = ordinal;
   return ordinal >= 0 && ordinal < device_count() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
@@ -204,10 +201,7 @@ CUresult DeviceGetUuid(CUuuid* uuid, CUdevice device) {
   uuid->bytes[0] = static_cast<char>(0x10 + device);
   return CUDA_SUCCESS;
 }
-CUresult DeviceTotalMem(std::size_t* bytes, CUdevice) {
-  *bytes = total_memory;
-  return CUDA_SUCCESS;
-}
+CUresult DeviceTotalMem(std::size_t* bytes, CUdevice) { return give(bytes, total_memory); }
 CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
@@ -234,14 +228,8 @@ CUresult DeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice d
   }
   return CUDA_SUCCESS;
 }
-CUresult DeviceCanAccessPeer(int* can, CUdevice from, CUdevice to) {
-  *can = from != to ? 1 : 0;
-  return CUDA_SUCCESS;
-}
-CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  *context = context_of(device);
-  return CUDA_SUCCESS;
-}
+CUresult DeviceCanAccessPeer(int* can, CUdevice from, CUdevice to) { return give(can, from != to ? 1 : 0); }
+CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice device) { return give(context, context_of(device)); }
 CUresult CtxPushCurrent(CUcontext context) {
   if (depth == std::size(stack)) return CUDA_ERROR_OUT_OF_MEMORY;
   stack[depth++] = context;
@@ -249,8 +237,7 @@ CUresult CtxPushCurrent(CUcontext context) {
 }
 CUresult CtxPopCurrent(CUcontext* context) {
   if (depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  *context = stack[--depth];
-  return CUDA_SUCCESS;
+  return give(context, stack[--depth]);
 }
 CUresult CtxGetStreamPriorityRange(int* least, int* greatest) {
   *least = 0;
@@ -314,8 +301,7 @@ CUresult StreamQuery(CUstream handle) {
 CUresult StreamSynchronize(CUstream handle) { return wait_for(handle); }
 CUresult StreamGetAttribute(CUstream handle, CUstreamAttrID, CUstreamAttrValue* value) {
   const Lock lock(machine());
-  *value = find(handle)->policy;
-  return CUDA_SUCCESS;
+  return give(value, find(handle)->policy);
 }
 CUresult StreamSetAttribute(CUstream handle, CUstreamAttrID, const CUstreamAttrValue* value) {
   const Lock lock(machine());
@@ -336,8 +322,7 @@ void call_host_function(CUhostFn function, void* data) {
   runs_host_function = false;
 }
 CUresult LaunchHostFunc(CUstream stream, CUhostFn function, void* data) {
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_HOST;
+  auto node = make_node(CU_GRAPH_NODE_TYPE_HOST);
   node->host = {function, data};
   return submit(stream, std::move(node));
 }
@@ -361,8 +346,7 @@ CUresult StreamAddCallback(CUstream handle, CUstreamCallback function, void* dat
 CUresult EventCreate(CUevent* event, unsigned flags) {
   auto* const made = new Event;
   made->has_time = (flags & CU_EVENT_DISABLE_TIMING) == 0;
-  *event = reinterpret_cast<CUevent>(made);
-  return CUDA_SUCCESS;
+  return give(event, reinterpret_cast<CUevent>(made));
 }
 CUresult EventDestroy(CUevent event) {
   const Lock lock(machine());
@@ -391,16 +375,13 @@ CUresult EventRecord(CUevent handle, CUstream to) {
 CUresult EventRecordWithFlags(CUevent handle, CUstream to, unsigned flags) {
   if ((flags & CU_EVENT_RECORD_EXTERNAL) == 0) return EventRecord(handle, to);
   // A node that records where the graph runs: as a stream of its own that nobody waits for but by this event.
-  auto node = std::make_unique<Node>();
-  node->type = CU_GRAPH_NODE_TYPE_EVENT_RECORD;
-  node->run = [handle] {
+  return submit(to, CU_GRAPH_NODE_TYPE_EVENT_RECORD, [handle] {
     const Lock lock(machine());
     Event& event = event_of(handle);
     event.capture = nullptr;
     event.point = {};
     *event.time = Clock::now();
-  };
-  return submit(to, std::move(node));
+  });
 }
 CUresult StreamWaitEvent(CUstream handle, CUevent awaited, unsigned flags) {
   Lock lock(machine());
@@ -409,14 +390,11 @@ CUresult StreamWaitEvent(CUstream handle, CUevent awaited, unsigned flags) {
   Event& event = event_of(awaited);
   if ((flags & CU_EVENT_WAIT_EXTERNAL) != 0) {
     lock.unlock();
-    auto node = std::make_unique<Node>();
-    node->type = CU_GRAPH_NODE_TYPE_WAIT_EVENT;
-    node->run = [awaited] {
+    return submit(handle, CU_GRAPH_NODE_TYPE_WAIT_EVENT, [awaited] {
       Lock inner(machine());
       const Point point = event_of(awaited).point;
       point.wait(inner);
-    };
-    return submit(handle, std::move(node));
+    });
   }
   if (event.capture != nullptr && event.capture->graph != nullptr) {
     if (stream->capture != nullptr && stream->capture != event.capture) {
@@ -461,8 +439,7 @@ CUresult EventElapsedTime(float* milliseconds, CUevent start, CUevent stop) {
   if (!from.has_time || !to.has_time || *from.time == Clock::time_point() || to.point.number == 0)
     return from.point.is_reached() && to.point.is_reached() ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_NOT_READY;
   if (!from.point.is_reached() || !to.point.is_reached()) return CUDA_ERROR_NOT_READY;
-  *milliseconds = std::chrono::duration<float, std::milli>(*to.time - *from.time).count();
-  return CUDA_SUCCESS;
+  return give(milliseconds, std::chrono::duration<float, std::milli>(*to.time - *from.time).count());
 }
 
 }  // namespace cpu_cuda

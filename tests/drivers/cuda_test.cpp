@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -27,21 +26,10 @@ Outcome tell(const std::string& script, const std::vector<std::string>& steps, E
   environment.try_emplace("WEIR_BACKEND", "cuda");
   environment.try_emplace("WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA);
   environment.try_emplace("WEIR_NVRTC", "/nonexistent/libnvrtc.so");
-  environment["WEIR_TEST_DRIVER"] = script;
-  Outcome outcome = weir::test::run(WEIR_TEST_STORY, steps, environment);
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  return outcome;
+  return weir::test::run_story(environment, script, steps);
 }
 
 }  // namespace
-
-#define CHECK_SILENT(outcome, text)           \
-  do {                                        \
-    INFO((outcome).output, (outcome).errors); \
-    CHECK_FALSE((outcome).says(text));        \
-  } while (false)
 
 // --- Loading ----------------------------------------------------------------------------------------------------------
 
@@ -513,15 +501,7 @@ namespace {
 /// Compiles with the real NVRTC, in a folder of its own for the cache, and does `steps` with the module.
 class Compiling {
  public:
-  Compiling() {
-    std::string folder = "/tmp/weir-cuda-test-XXXXXX";
-    if (::mkdtemp(folder.data()) != nullptr) folder_ = folder;
-  }
-  ~Compiling() { std::filesystem::remove_all(folder_); }
-  Compiling(const Compiling&) = delete;
-  Compiling& operator=(const Compiling&) = delete;
-
-  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path folder() const { return folder_.path(); }
   Outcome run(const std::string& source, std::vector<std::string> steps, Environment more = {},
               const std::string& script = "") const {
     steps.insert(steps.begin(), {"features", "compile"});
@@ -529,7 +509,7 @@ class Compiling {
                                {"WEIR_CUDA_DRIVER", WEIR_TEST_FAKE_CUDA},
                                {"WEIR_TEST_DRIVER", "missing=cuFuncGetParamInfo " + script},
                                {"WEIR_TEST_SOURCE", source},
-                               {"WEIR_CACHE_DIR", folder_ / "cache"},
+                               {"WEIR_CACHE_DIR", folder() / "cache"},
                                {"WEIR_LOG", "info"}};
     environment.insert(more.begin(), more.end());
     return weir::test::run(WEIR_TEST_STORY, steps, environment);
@@ -541,7 +521,7 @@ class Compiling {
   }
 
  private:
-  std::filesystem::path folder_;
+  const weir::test::TemporaryFolder folder_;
 };
 
 constexpr const char* many_kernels = R"(

@@ -39,12 +39,7 @@ Outcome tell(const Vendor& vendor, const std::string& script, const std::vector<
              Environment environment = {}) {
   environment["WEIR_BACKEND"] = vendor.name;
   environment[vendor.name == "cuda" ? "WEIR_CUDA_DRIVER" : "WEIR_HIP_RUNTIME"] = vendor.library;
-  environment["WEIR_TEST_DRIVER"] = script;
-  Outcome outcome = weir::test::run(WEIR_TEST_STORY, steps, environment);
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  return outcome;
+  return weir::test::run_story(environment, script, steps);
 }
 
 /// "fail=cuStreamQuery:0:600"

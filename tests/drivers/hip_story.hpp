@@ -30,13 +30,7 @@ inline Outcome tell(const std::string& release, const std::string& script, const
   environment.try_emplace("WEIR_HIP_RUNTIME", fake(release));
   environment.try_emplace("WEIR_HIPRTC", "/nonexistent/libhiprtc.so");
   environment.try_emplace("WEIR_ENABLE_FEATURES", "graph_capture");
-  environment["WEIR_TEST_DRIVER"] = script;
-  environment = with_mutation(std::move(environment));
-  Outcome outcome = run(WEIR_TEST_STORY, steps, environment);
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.status == 0);
-  return outcome;
+  return run_story(with_mutation(std::move(environment)), script, steps);
 }
 
 }  // namespace weir::test

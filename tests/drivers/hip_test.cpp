@@ -651,31 +651,29 @@ TEST_CASE("hip features: what a build of the runtime lacks, although its release
 
 // --- HIPRTC -----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// With a runtime of 6.2 that stands in a folder.
+Outcome features_in(const std::filesystem::path& folder) {
+  const std::filesystem::path runtime = folder / "libamdhip64.so.6";
+  std::filesystem::create_symlink(fake("6.2"), runtime);
+  return weir::test::run_story(
+      weir::test::with_mutation({{"WEIR_BACKEND", "hip"}, {"WEIR_HIP_RUNTIME", runtime}}), "", {"features"});
+}
+
+}  // namespace
+
 TEST_CASE("hip loading: HIPRTC beside the runtime is found without a number in its name, as wheels have it") {
-  char folder[] = "/tmp/weir-hiprtc-XXXXXX";
-  REQUIRE(::mkdtemp(folder) != nullptr);
-  const std::filesystem::path at = folder;
-  std::filesystem::create_symlink(fake("6.2"), at / "libamdhip64.so.6");
-  std::filesystem::create_symlink(fake("7.1"), at / "libhiprtc.so");  // no HIPRTC, but opened
-  const Outcome o = weir::test::run(
-      WEIR_TEST_STORY, {"features"},
-      weir::test::with_mutation(
-          {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"WEIR_HIP_RUNTIME", at / "libamdhip64.so.6"}}));
-  std::filesystem::remove_all(at);
-  CHECK_SAYS(o, "feature runtime_compilation: absent " + (at / "libhiprtc.so").string() + " has no hiprtc");
+  const weir::test::TemporaryFolder folder;
+  const std::filesystem::path hiprtc = folder.path() + "/libhiprtc.so";
+  std::filesystem::create_symlink(fake("7.1"), hiprtc);  // no HIPRTC, but opened
+  CHECK_SAYS(features_in(folder.path()), "feature runtime_compilation: absent " + hiprtc.string() + " has no hiprtc");
 }
 
 TEST_CASE("hip loading: HIPRTC of another generation beside the runtime is passed over") {
-  char folder[] = "/tmp/weir-hiprtc-XXXXXX";
-  REQUIRE(::mkdtemp(folder) != nullptr);
-  const std::filesystem::path at = folder;
-  std::filesystem::create_symlink(fake("6.2"), at / "libamdhip64.so.6");
+  const weir::test::TemporaryFolder folder;
+  const std::filesystem::path at = folder.path();
   std::filesystem::copy_file(fake("7.1"), at / "libhiprtc.so.7.2.53211");
   std::filesystem::create_symlink("libhiprtc.so.7.2.53211", at / "libhiprtc.so");  // as in a folder of the system
-  const Outcome o = weir::test::run(
-      WEIR_TEST_STORY, {"features"},
-      weir::test::with_mutation(
-          {{"WEIR_BACKEND", "hip"}, {"WEIR_TEST_DRIVER", ""}, {"WEIR_HIP_RUNTIME", at / "libamdhip64.so.6"}}));
-  std::filesystem::remove_all(at);
-  CHECK_SAYS(o, "feature runtime_compilation: absent no HIPRTC: ");
+  CHECK_SAYS(features_in(at), "feature runtime_compilation: absent no HIPRTC: ");
 }

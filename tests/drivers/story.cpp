@@ -239,6 +239,14 @@ void print_features(const weir::Device& device) {
   }
 }
 
+void print_done(bool is_done) { std::printf("done: %d\n", is_done ? 1 : 0); }
+
+template <class F>
+void on_four_threads(const F& work) {
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+}
+
 const std::map<std::string, std::function<void(World&)>> steps = {
     {"open", [](World&) { weir::default_device(); }},
     {"info",
@@ -288,16 +296,11 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"native-handle", [](World& w) { (void)w.stream->share_native_handle(); }},
     {"describe", [](World& w) { std::printf("%s\n", w.stream->describe().c_str()); }},
     {"synchronize", [](World& w) { w.stream->synchronize(); }},
-    {"synchronize-briefly",
-     [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
-    {"synchronize-within-a-minute",
-     [](World& w) { std::printf("done: %d\n", w.stream->synchronize_for(std::chrono::minutes(1)) ? 1 : 0); }},
+    {"synchronize-briefly", [](World& w) { print_done(w.stream->synchronize_for(std::chrono::milliseconds(20))); }},
+    {"synchronize-within-a-minute", [](World& w) { print_done(w.stream->synchronize_for(std::chrono::minutes(1))); }},
     {"device-briefly",
-     [](World&) {
-       std::printf("done: %d\n", weir::default_device().synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0);
-     }},
-    {"event-briefly",
-     [](World& w) { std::printf("done: %d\n", w.event->synchronize_for(std::chrono::milliseconds(20)) ? 1 : 0); }},
+     [](World&) { print_done(weir::default_device().synchronize_for(std::chrono::milliseconds(20))); }},
+    {"event-briefly", [](World& w) { print_done(w.event->synchronize_for(std::chrono::milliseconds(20))); }},
     {"pending", [](World& w) { std::printf("pending: %s\n", w.stream->pending().describe().c_str()); }},
     {"health", [](World&) { std::printf("health: %s\n", weir::default_device().health().describe().c_str()); }},
     {"second-device", [](World&) { weir::default_device().backend().device(1).create_stream()->synchronize(); }},
@@ -591,7 +594,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
     {"keep-async", [](World& w) { w.async.push_back(w.stream->allocate_bytes_async(256)); }},
     {"many-threads",
      [](World&) {
-       const auto work = [] {
+       on_four_threads([] {
          for (int i = 0; i < 100; ++i) {
            weir::StreamPtr owner = weir::default_device().create_stream();
            void* const handle = owner->share_native_handle();
@@ -604,39 +607,33 @@ const std::map<std::string, std::function<void(World&)>> steps = {
            borrowed.reset();
            third.reset();
          }
-       };
-       std::vector<std::jthread> threads;
-       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+       });
      }},
     {"many-executables",  // of one graph, and copies of it
      [](World& w) {
-       const auto work = [&w] {
+       on_four_threads([&w] {
          const weir::GraphExecPtr other = w.graph->clone()->instantiate();
          for (int i = 0; i < 50; ++i) {
            const weir::GraphExecPtr exec = w.graph->instantiate();
            (void)w.graph->clone();
            other->update(*w.graph);
          }
-       };
-       std::vector<std::jthread> threads;
-       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+       });
      }},
     {"many-captured-functions",  // each thread's graphs own theirs
      [](World&) {
-       const auto work = [] {
+       on_four_threads([] {
          const weir::StreamPtr stream = weir::default_device().create_stream();
          for (int i = 0; i < 100; ++i) {
            const weir::GraphPtr graph = stream->capture([](weir::Stream& s) { s.launch_host_function([] {}); });
            graph->instantiate()->launch(*stream);
          }
-       };
-       std::vector<std::jthread> threads;
-       for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+       });
      }},
     {"many-host-functions",  // on streams that are dropped before those have run
      [](World&) {
        static std::atomic<int> sum{0};
-       const auto work = [] {
+       on_four_threads([] {
          for (int i = 0; i < 200; ++i) {
            const weir::StreamPtr stream = weir::default_device().create_stream();
            for (int j = 0; j < 10; ++j) {
@@ -645,11 +642,7 @@ const std::map<std::string, std::function<void(World&)>> steps = {
              stream->launch_host_function([captured] { sum += captured[127]; });
            }
          }
-       };
-       {
-         std::vector<std::jthread> threads;
-         for (int i = 0; i < 4; ++i) threads.emplace_back(work);
-       }
+       });
        weir::default_device().synchronize();
        std::printf("sum: %d\n", sum.load());
      }},

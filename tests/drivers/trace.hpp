@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/unit/subprocess.hpp"
 
-/// Reads the trace of a stand-in for a driver library: the calls that it received.
+/// Runs scenarios with a stand-in for a driver library, and reads its trace: the calls that it received.
 namespace weir::test {
+
+/// The output of the steps of story.cpp, with a script for the stand-in (script.hpp).
+inline Outcome run_story(Environment environment, const std::string& script, const std::vector<std::string>& steps) {
+  environment["WEIR_TEST_DRIVER"] = script;
+  Outcome outcome = run(WEIR_TEST_STORY, steps, environment);
+  CAPTURE(outcome.output);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.status == 0);
+  return outcome;
+}
 
 /// Returns the environment, with the mutation that ci/mutations.sh has selected, if it runs this.
 inline Environment with_mutation(Environment environment) {

@@ -141,13 +141,6 @@ TEST_CASE("what is stored is found, by this cache and by the next") {
   CHECK((status.st_mode & 0777) == 0600);
 }
 
-TEST_CASE("a folder and its parents are made") {
-  const detail::TemporaryFolder folder;
-  KernelCache cache(folder.path() + "/a/b/c", "host");
-  cache.store(key_of("k"), image_of("image"));
-  CHECK(fs::is_directory(folder.path() + "/a/b/c/host"));
-}
-
 TEST_CASE("a damaged entry is dropped, told of, and never given out") {
   const detail::TemporaryFolder folder;
   KernelCache cache(folder.path(), "host");

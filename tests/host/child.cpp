@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -323,31 +322,6 @@ void no_threads(const std::string&) {
   attempt([] { (void)host(); });
 }
 
-// The n-th allocation from the first work of the process fails: what is made once is made then.
-void out_of_memory_at_first(const std::string& which) {
-  is_main = true;
-  Device& device = host();
-  // What is not the backend's has been made by then: the core's lists, and oneTBB's record of this thread.
-  const auto buffer = device.allocate<std::uint32_t>(1000);
-  const StreamPtr stream = device.create_stream();
-  (void)stream->capture([](weir::Stream&) {});
-  stream->fill(buffer, 1U);
-  stream->synchronize();
-  {
-    const Failing failing(Who::this_thread, std::stol(which));
-    try {
-      for (int i = 0; i < 100; ++i) stream->fill(buffer, 1U);
-      stream->wait_value(buffer.data(), 1U);
-      stream->write_value(buffer.data(), 2U);
-      stream->launch_host_function([] {});
-      stream->synchronize();
-    } catch (const std::bad_alloc&) {
-    }
-  }
-  std::puts(until_failure > 0 ? "no failure" : "survived");
-  fill();
-}
-
 // Each allocation that a worker makes for a kernel fails in its turn: the threads of a block keep two arrays across a
 // barrier.
 void kernel_without_memory(const std::string&) {
@@ -606,7 +580,6 @@ const std::map<std::string, void (*)(const std::string&)> parts = {
     {"scopes_that_outlive", scopes_that_outlive},
     {"signals", signals},
     {"out_of_memory", out_of_memory},
-    {"out_of_memory_at_first", out_of_memory_at_first},
     {"no_threads", no_threads},
     {"compile_privileged", compile_privileged},
 };

@@ -11,26 +11,6 @@
 namespace weir::test {
 namespace {
 
-TEST_CASE("every thread of a grid of three dimensions runs once, and sees its place") {
-  const auto module = host().compile(R"(
-extern "C" __global__ void places(unsigned int* counts, unsigned int* wrong) {
-  const unsigned int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  const unsigned int z = blockIdx.z * blockDim.z + threadIdx.z;
-  const unsigned int width = gridDim.x * blockDim.x, height = gridDim.y * blockDim.y;
-  counts[(z * height + y) * width + x] += 1 + x + 100 * y + 10000 * z;
-  if (blockDim.x != 3 || blockDim.y != 2 || blockDim.z != 5 || gridDim.x != 7 || gridDim.y != 4 || gridDim.z != 2) ++*wrong;
-  if (threadIdx.x >= 3 || threadIdx.y >= 2 || threadIdx.z >= 5 || blockIdx.x >= 7 || blockIdx.y >= 4 || blockIdx.z >= 2)
-    ++*wrong;
-})");
-  const unsigned width = 21, height = 8, depth = 10;
-  const auto counts = upload(std::vector<unsigned>(width * height * depth)), wrong = upload(std::vector<unsigned>(1));
-  launch(module->untyped_kernel("places"), {.grid = {7, 4, 2}, .block = {3, 2, 5}}, counts, wrong);
-  CHECK(wrong.data()[0] == 0);
-  for (unsigned i = 0; i < counts.size(); ++i) {
-    CHECK(counts.data()[i] == 1 + i % width + 100 * (i / width % height) + 10000 * (i / width / height));
-  }
-}
-
 TEST_CASE("parameters of every size and shape") {
   struct Big {
     double values[40];
@@ -88,20 +68,6 @@ extern "C" __global__ void later(int* x) { x[0] += 10000; }
   CHECK(calls == 4);
 }
 
-TEST_CASE("a header that changed is compiled anew") {
-  const detail::TemporaryFolder folder;
-  CompileOptions options;
-  options.include_directories = {folder.path()};
-  for (const int value : {1, 2}) {
-    std::ofstream(folder.path() + "/value.h") << "#define VALUE " << value << "\n";
-    const auto module =
-        test::host().compile("#include \"value.h\"\nextern \"C\" __global__ void k(int* x) { *x = VALUE; }", options);
-    const auto x = upload(std::vector<int>(1));
-    launch(module->untyped_kernel("k"), {}, x);
-    CHECK(x.data()[0] == value);
-  }
-}
-
 TEST_CASE("every standard") {
   for (const int standard : {14, 17, 20}) {
     CAPTURE(standard);
@@ -109,7 +75,6 @@ TEST_CASE("every standard") {
     options.cxx_standard = standard;
     const auto module = test::host().compile(R"(
 #include <cstdint>
-#include <cmath>
 __device__ int id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 extern "C" __global__ void k(long* out) { out[id()] = __cplusplus; })", options);
     const auto out = upload(std::vector<long>(64));
@@ -163,17 +128,6 @@ extern "C" __global__ void free_of_bounds(int* x) { x[threadIdx.x] = 1; })");
         static_cast<unsigned>(host().properties().max_threads_per_block));
   CHECK(module->untyped_kernel("bounded")->max_active_blocks(96) == 1);
   CHECK(module->untyped_kernel("bounded")->max_active_blocks(97) == 0);
-}
-
-TEST_CASE("argument counts and sizes are checked") {
-  const auto kernel = host().compile("extern \"C\" __global__ void k(int* x, short n) { *x = n; }")->untyped_kernel("k");
-  const auto x = upload(std::vector<int>(1));
-  const StreamPtr stream = host().create_stream();
-  CHECK_THROWS_AS(stream->launch(kernel, {}, x), Error);
-  CHECK_THROWS_AS(stream->launch(kernel, {}, x, 1), Error);
-  CHECK_NOTHROW(stream->launch(kernel, {}, x, short{1}));
-  stream->synchronize();
-  CHECK(x.data()[0] == 1);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <fstream>
-#include <limits>
 #include <sstream>
 
 #include "core/base/temporary_folder.hpp"

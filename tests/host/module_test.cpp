@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <set>
 #include <thread>
@@ -68,20 +67,6 @@ std::string load_error(std::span<const std::byte> image) {
     return error.what();
   }
   return "";
-}
-
-TEST_CASE("variables are found by name, with their memory") {
-  const auto module = host().compile(counter_source);
-  CHECK(read_int(module->global("counter")) == 5);
-  launch(module->untyped_kernel("count"), {.grid = {1, 1, 1}, .block = {3, 1, 1}});
-  CHECK(read_int(module->global("counter")) == 8);
-  const auto weights = module->global("weights");
-  REQUIRE(weights.size() == 12);
-  const float changed[] = {10, 20, 30};
-  std::memcpy(weights.data(), changed, sizeof(changed));
-  const auto out = upload(std::vector<float>(3));
-  launch(module->untyped_kernel("weigh"), {.block = {3, 1, 1}}, out);
-  CHECK(download(out) == std::vector<float>{10, 20, 30});
 }
 
 // What the error kernel_not_found says, or nothing.

@@ -178,43 +178,6 @@ TEST_CASE("pending: a conditional node is told as one, with the value of its con
   stream->synchronize();
 }
 
-TEST_CASE("pending: a circle of streams is told, and ends when the host writes a value") {
-  const weir::StreamPtr a = device().create_stream(), b = device().create_stream();
-  std::uint32_t words[2] = {0, 0};
-  a->wait_value(&words[0], 1U);
-  a->write_value(&words[1], 1U);
-  b->wait_value(&words[1], 1U);
-  b->write_value(&words[0], 1U);
-  const PendingWork work = wait_until_at(*a, Kind::value);
-  REQUIRE(work.chain.size() == 3);
-  CHECK(work.chain[0].starts_with(b->describe() +
-                                  " would write that value: a written value, 1 operation further on; it is at"));
-  CHECK(work.chain[1] == a->describe() + " would write that value: a written value, 1 operation further on");
-  CHECK(work.chain[2] == "a circle: " + a->describe() + " -> " + b->describe() + " -> " + a->describe());
-  std::atomic_ref(words[0]).store(1);
-  device().synchronize();
-}
-
-TEST_CASE("a device's wait with a deadline ends with it, or with the work") {
-  const weir::StreamPtr stream = device().create_stream();
-  {
-    const Held held(*stream);
-    CHECK_FALSE(device().synchronize_for(std::chrono::milliseconds(5)));
-    CHECK_FALSE(device().synchronize_for(std::chrono::milliseconds(0)));
-  }
-  CHECK(device().synchronize_for(std::chrono::hours(1)));
-}
-
-TEST_CASE("pending: a blocking stream is at its wait for the default stream") {
-  const weir::StreamPtr legacy = device().default_stream(), blocking = device().create_stream({.blocking = true});
-  {
-    const Held held(*legacy);
-    const PendingWork work = blocking->pending();
-    CHECK(work.kind == Kind::stream);
-  }
-  blocking->synchronize();
-}
-
 TEST_CASE("pending: it may be asked while the stream runs, at any moment") {
   const weir::StreamPtr stream = device().create_stream(), other = device().create_stream();
   auto x = device().allocate<unsigned>(4);

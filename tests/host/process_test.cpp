@@ -224,18 +224,6 @@ TEST_CASE("where memory runs out, work throws or is done, and what there is goes
   }
 }
 
-TEST_CASE("likewise where something of the backend is used for the first time") {
-  for (int which = 1;; ++which) {
-    CAPTURE(which);
-    REQUIRE(which < 200);
-    const Outcome outcome = play("out_of_memory_at_first", std::to_string(which));
-    CHECK(outcome.status == 0);
-    CHECK(outcome.says("filled with 7"));
-    if (outcome.says("no failure")) break;
-    CHECK(outcome.says("survived"));
-  }
-}
-
 TEST_CASE("a process with raised privileges runs no program of its caller's when it compiles") {
   // A program with the set-group-id bit and another group runs so; only root can make one here.
   const weir::test::TemporaryFolder folder;

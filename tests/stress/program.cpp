@@ -2,6 +2,7 @@
 #include "program.hpp"
 
 #include <algorithm>
+#include <random>
 
 // Creates random programs and computes their results.
 

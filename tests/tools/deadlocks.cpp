@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <future>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 

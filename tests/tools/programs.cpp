@@ -4,12 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <future>
-#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <numeric>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "tests/tools/programs.hpp"

@@ -29,6 +29,15 @@ constexpr auto slow = 400ms;
 
 void set(std::uint32_t* word) { std::atomic_ref(*word).store(1); }
 
+/// Another thread, which sleeps and then calls `function`; awaited where the result goes out of scope.
+template <class F>
+std::jthread later(F function) {
+  return std::jthread([=] {
+    std::this_thread::sleep_for(slow);
+    function();
+  });
+}
+
 /// A stream that waits for a word.
 struct Waiting {
   explicit Waiting(Device& device)
@@ -43,12 +52,8 @@ struct Waiting {
 
 WEIR_SLOW_PROGRAM(another_thread_writes) {
   const Waiting waiting(device);
-  std::thread other([&] {
-    std::this_thread::sleep_for(slow);
-    set(waiting.word);
-  });
+  const std::jthread other = later([&] { set(waiting.word); });
   waiting.stream->synchronize();
-  other.join();
 }
 
 WEIR_SLOW_PROGRAM(this_thread_writes) {
@@ -61,12 +66,8 @@ WEIR_SLOW_PROGRAM(this_thread_writes) {
 WEIR_SLOW_PROGRAM(another_thread_submits) {
   const Waiting waiting(device);
   const StreamPtr writer = device.create_stream();
-  std::thread other([&] {
-    std::this_thread::sleep_for(slow);
-    writer->write_value(waiting.word, 1U);
-  });
+  const std::jthread other = later([&] { writer->write_value(waiting.word, 1U); });
   waiting.stream->synchronize();
-  other.join();
 }
 
 WEIR_SLOW_PROGRAM(a_slow_function) {
@@ -97,14 +98,12 @@ WEIR_SLOW_PROGRAM(a_function_that_is_told) {
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return told; });
   });
-  std::thread other([&] {
-    std::this_thread::sleep_for(slow);
+  const std::jthread other = later([&] {
     const std::lock_guard lock(mutex);
     told = true;
     changed.notify_one();
   });
   stream->synchronize();
-  other.join();
 }
 
 WEIR_SLOW_PROGRAM(a_wait_with_a_deadline) {
@@ -159,12 +158,8 @@ WEIR_SLOW_PROGRAM(a_slow_kernel) {
       "extern \"C\" __global__ void wait_for(volatile unsigned* word, unsigned* next) { while (*word == 0) {} *next = 1; }");
   const StreamPtr writer = device.create_stream();
   writer->launch(module->untyped_kernel("wait_for"), {1, 1}, waiting.word + 1, waiting.word);
-  std::thread other([&] {
-    std::this_thread::sleep_for(slow);
-    set(waiting.word + 1);
-  });
+  const std::jthread other = later([&] { set(waiting.word + 1); });
   waiting.stream->synchronize();
-  other.join();
 }
 
 WEIR_SLOW_PROGRAM(a_graph_with_a_slow_function) {
@@ -215,13 +210,11 @@ WEIR_SLOW_PROGRAM(a_late_rank) {
   a->fill(x, 1.0F);
   b->fill(y, 1.0F);
   ranks[0]->all_reduce(x, Reduction::sum, *a);
-  std::thread other([&] {
-    std::this_thread::sleep_for(slow);
+  const std::jthread other = later([&] {
     ranks[1]->all_reduce(y, Reduction::sum, *b);
     b->synchronize();
   });
   a->synchronize();
-  other.join();
 }
 
 /// What waits for a rank in vain fails when the time is over, and is no deadlock.

@@ -179,6 +179,13 @@ Trace read_trace_of(const std::string& file, bool is_cut = false) {
   return read_trace(content, is_cut);
 }
 
+template <class F>
+void for_each_slice(const Trace& trace, const F& function) {
+  for (const auto& [track, slices] : trace.slices) {
+    for (const Slice& slice : slices) function(track, slice);
+  }
+}
+
 struct Traced {
   weir::test::Outcome outcome;
   Trace trace;
@@ -214,14 +221,12 @@ TEST_CASE("timeline: streams, threads, waits and memory are in the trace") {
 
   const Slice *fill = nullptr, *copy = nullptr, *wait = nullptr;
   std::uint64_t fill_track = 0, copy_track = 0;
-  for (const auto& [track, slices] : run.trace.slices) {
-    for (const Slice& slice : slices) {
-      CHECK(slice.end >= slice.begin);
-      if (slice.name == "fill") fill = &slice, fill_track = track;
-      if (slice.name == "copy") copy = &slice, copy_track = track;
-      if (slice.name == "Stream::wait") wait = &slice;
-    }
-  }
+  for_each_slice(run.trace, [&](std::uint64_t track, const Slice& slice) {
+    CHECK(slice.end >= slice.begin);
+    if (slice.name == "fill") fill = &slice, fill_track = track;
+    if (slice.name == "copy") copy = &slice, copy_track = track;
+    if (slice.name == "Stream::wait") wait = &slice;
+  });
   REQUIRE((fill != nullptr && copy != nullptr && wait != nullptr));
   CHECK(fill_track != copy_track);
   CHECK(run.trace.tracks.at(fill_track).find("stream") != std::string::npos);
@@ -256,13 +261,11 @@ TEST_CASE("timeline: on the host the nodes of a replay are slices in the launch'
 
   std::uint64_t stream = 0;
   std::vector<Slice> launches;
-  for (const auto& [track, slices] : run.trace.slices) {
-    for (const Slice& slice : slices) {
-      if (slice.name != "launch_graph") continue;
-      stream = track;
-      launches.push_back(slice);
-    }
-  }
+  for_each_slice(run.trace, [&](std::uint64_t track, const Slice& slice) {
+    if (slice.name != "launch_graph") return;
+    stream = track;
+    launches.push_back(slice);
+  });
   REQUIRE(launches.size() == 2);
   CHECK(run.trace.slices.at(stream).size() > 2);
   // The time of a node is a part of its launch's, and is not counted again.
@@ -342,12 +345,10 @@ TEST_CASE("timeline: 4000 more replays of a graph take no more memory") {
   CHECK_FALSE(run.outcome.complains("are not shown"));
   std::map<std::string, int> counts;
   std::size_t arrows = 0;
-  for (const auto& [track, slices] : run.trace.slices) {
-    for (const Slice& slice : slices) {
-      ++counts[slice.name];
-      arrows += slice.flow_ends.size();
-    }
-  }
+  for_each_slice(run.trace, [&](std::uint64_t, const Slice& slice) {
+    ++counts[slice.name];
+    arrows += slice.flow_ends.size();
+  });
   CHECK(counts["launch_graph"] == 6000);
   CHECK(counts["fill"] == 18000);
   CHECK(counts["copy"] == 6000);
@@ -358,13 +359,11 @@ TEST_CASE("timeline: 4000 more replays of a graph take no more memory") {
 TEST_CASE("timeline: a program that is killed leaves a trace up to there") {
   const Traced run = run_traced("is_killed", true);
   int fills = 0, open_waits = 0, open_ranges = 0;
-  for (const auto& [track, slices] : run.trace.slices) {
-    for (const Slice& slice : slices) {
-      if (slice.name == "fill" && slice.end != 0) ++fills;
-      if (slice.name == "Stream::synchronize" && slice.end == 0) ++open_waits;
-      if (slice.name == "until it is killed" && slice.end == 0) ++open_ranges;
-    }
-  }
+  for_each_slice(run.trace, [&](std::uint64_t, const Slice& slice) {
+    if (slice.name == "fill" && slice.end != 0) ++fills;
+    if (slice.name == "Stream::synchronize" && slice.end == 0) ++open_waits;
+    if (slice.name == "until it is killed" && slice.end == 0) ++open_ranges;
+  });
   CHECK(fills == 10);
   CHECK(open_waits == 1);
   CHECK(open_ranges == 1);
@@ -394,14 +393,12 @@ TEST_CASE("timeline: work without a time is counted, and told") {
 TEST_CASE("timeline: an arrow begins in work that was over, and written, when it was waited for") {
   const Traced run = run_traced("a_late_wait");
   std::set<std::uint64_t> flows, flow_ends;
-  for (const auto& [track, slices] : run.trace.slices) {
-    for (const Slice& slice : slices) {
-      if (slice.name == "copy") flow_ends = slice.flow_ends;
-      if (slice.name != "awaited") continue;
-      CHECK(slice.within == "fill");
-      flows = slice.flows;
-    }
-  }
+  for_each_slice(run.trace, [&](std::uint64_t, const Slice& slice) {
+    if (slice.name == "copy") flow_ends = slice.flow_ends;
+    if (slice.name != "awaited") return;
+    CHECK(slice.within == "fill");
+    flows = slice.flows;
+  });
   CHECK(flows.size() == 1);
   CHECK(flows == flow_ends);
 }

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -38,22 +38,3 @@ TEST_CASE("third party's backend: Weir called from a host function is refused") 
   CHECK(code == Errc::called_from_host_function);
 }
 
-TEST_CASE("third party's backend: what it lacks is refused with its reason") {
-  const weir::StreamPtr stream = immediate_device().create_stream();
-  try {
-    stream->begin_capture();
-    FAIL("a capture began");
-  } catch (const Error& error) {
-    CHECK(error.errc() == Errc::unsupported);
-    CHECK(std::string(error.what()).find("work is done at once and cannot be recorded") != std::string::npos);
-  }
-  try {
-    immediate_device().require({weir::Feature::host_functions, weir::Feature::graph_capture, weir::Feature::modules});
-    FAIL("all was there");
-  } catch (const Error& error) {
-    CHECK(error.errc() == Errc::unsupported);
-    CHECK(error.detail().find("graph_capture") != std::string::npos);
-    CHECK(error.detail().find("modules") != std::string::npos);
-    CHECK(error.detail().find("host_functions") == std::string::npos);
-  }
-}

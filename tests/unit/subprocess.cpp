@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
 #include <system_error>
 
 // Implements running a program with another environment.

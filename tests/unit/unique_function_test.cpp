@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 // Tests UniqueFunction.

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <latch>
-#include <string>
 #include <thread>
 
 namespace {

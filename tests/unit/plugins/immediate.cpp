@@ -6,7 +6,6 @@
 // backend without a thread for host functions should list that feature as absent.
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
