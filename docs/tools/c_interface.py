@@ -16,7 +16,7 @@ errors = []
 for name in functions:
     if name not in said and not name.endswith(("_retain", "_release", "_native_handle")):
         errors.append(f"{name} is not in the table of names")
-    if not re.search(rf"\b{name}\(", tests):
+    if not re.search(rf"\b{name}\b", tests):
         errors.append(f"{name} is not called in tests/c")
 errors += [f"there is no function {name}" for name in sorted(said - set(functions) - set(re.findall(r"\bweir_\w+", headers)))
            if name not in ("weir_c_tests", "weir_c_conformance")]

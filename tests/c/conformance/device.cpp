@@ -65,9 +65,9 @@ using namespace through_c;
 void Device::require(std::initializer_list<Feature> features) const {
   std::vector<weir_feature> all;
   for (const Feature feature : features) {
-    all.push_back(told<weir_feature>([&](auto* c) { return weir_feature_parse(to_string(feature).data(), c); }));
+    all.push_back(told<weir_feature>(weir_feature_parse, to_string(feature).data()));
   }
-  need(weir_device_require(handle(*this), all.data(), all.size()));
+  call(weir_device_require, *this, all.data(), all.size());
 }
 
 StreamPtr Device::create_stream(const StreamOptions& options) {
@@ -83,61 +83,50 @@ StreamPtr Device::create_stream(const StreamOptions& options) {
                  : level == Priority::high ? WEIR_PRIORITY_HIGH
                                            : static_cast<weir_priority>(99);
   }
-  return made<Stream, weir_stream>([&](auto** s) { return weir_stream_create(handle(*this), &c, s); });
+  return made<Stream>(weir_stream_create, *this, &c);
 }
-StreamPtr Device::default_stream() {
-  return made<Stream, weir_stream>([&](auto** s) { return weir_stream_get_default(handle(*this), s); });
-}
-StreamPtr Device::per_thread_stream() {
-  return made<Stream, weir_stream>([&](auto** s) { return weir_stream_get_per_thread(handle(*this), s); });
-}
+StreamPtr Device::default_stream() { return made<Stream>(weir_stream_get_default, *this); }
+StreamPtr Device::per_thread_stream() { return made<Stream>(weir_stream_get_per_thread, *this); }
 StreamPtr Device::wrap_stream(void* native, Ownership ownership, std::shared_ptr<const void> keep_alive) {
   using Kept = std::shared_ptr<const void>;
   void (*destroy)(void*) = keep_alive ? +[](void* kept) { delete static_cast<Kept*>(kept); } : nullptr;
   void* const kept = keep_alive ? new Kept(std::move(keep_alive)) : nullptr;
-  return made<Stream, weir_stream>([&](auto** s) {
-    return weir_stream_wrap(handle(*this), native, static_cast<weir_ownership>(ownership), destroy, kept, s);
-  });
+  return made<Stream>(weir_stream_wrap, *this, native, ownership, destroy, kept);
 }
 PriorityRange Device::priority_range() const {
   PriorityRange range;
-  need(weir_device_priority_range(handle(*this), &range.least, &range.greatest));
+  call(weir_device_priority_range, *this, &range.least, &range.greatest);
   return range;
 }
 
 EventPtr Device::create_event(const EventOptions& options) {
-  return made<Event, weir_event>([&](auto** e) { return weir_event_create(handle(*this), flags_of(options), e); });
+  return made<Event>(weir_event_create, *this, flags_of(options));
 }
 EventPtr Device::open_event(const InterprocessHandle& bytes) {
   const auto c = closed(bytes);
-  return made<Event, weir_event>([&](auto** e) { return weir_event_open(handle(*this), &c, e); });
+  return made<Event>(weir_event_open, *this, &c);
 }
 
-void Device::synchronize() { need(weir_device_synchronize(handle(*this))); }
+void Device::synchronize() { call(weir_device_synchronize, *this); }
 bool Device::synchronize_for(Timeout timeout) {
-  const auto limit = timeout.nanoseconds().count();
-  return told<bool>([&](bool* complete) { return weir_device_synchronize_for(handle(*this), limit, complete); });
+  return told<bool>(weir_device_synchronize_for, *this, timeout.nanoseconds().count());
 }
-bool Device::can_access_peer(const Device& peer) const {
-  return told<bool>([&](bool* can) { return weir_device_can_access_peer(handle(*this), handle(peer), can); });
-}
-void Device::enable_peer_access(const Device& peer) { need(weir_device_enable_peer_access(handle(*this), handle(peer))); }
-void Device::disable_peer_access(const Device& peer) { need(weir_device_disable_peer_access(handle(*this), handle(peer))); }
+bool Device::can_access_peer(const Device& peer) const { return told<bool>(weir_device_can_access_peer, *this, peer); }
+void Device::enable_peer_access(const Device& peer) { call(weir_device_enable_peer_access, *this, peer); }
+void Device::disable_peer_access(const Device& peer) { call(weir_device_disable_peer_access, *this, peer); }
 
 Device& Backend::device(int ordinal) const {
-  return *reinterpret_cast<Device*>(told<weir_device*>(
-      [&](auto** device) { return weir_backend_device(through_c::handle<weir_backend>(this), ordinal, device); }));
+  return *reinterpret_cast<Device*>(told<weir_device*>(weir_backend_device, this, ordinal));
 }
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
 
 AllocationPtr Device::allocate_bytes(std::size_t bytes, MemoryKind kind) {
-  return made<Allocation, weir_allocation>(
-      [&](auto** a) { return weir_allocation_create(handle(*this), bytes, static_cast<weir_memory_kind>(kind), a); });
+  return made<Allocation>(weir_allocation_create, *this, bytes, kind);
 }
 AllocationPtr Device::adopt_memory(void* data, std::size_t bytes, MemoryKind kind, MemoryDeleter deleter) {
   // C's deleter must not throw: the suite's is called where an exception can be dropped.
-  const auto call = [](void* memory, void* user_data) {
+  const auto end = [](void* memory, void* user_data) {
     const std::unique_ptr<MemoryDeleter> owner(static_cast<MemoryDeleter*>(user_data));
     try {
       if (*owner) (*owner)(memory);
@@ -145,82 +134,72 @@ AllocationPtr Device::adopt_memory(void* data, std::size_t bytes, MemoryKind kin
     }
   };
   auto owner = std::make_unique<MemoryDeleter>(std::move(deleter));
-  AllocationPtr allocation = made<Allocation, weir_allocation>([&](auto** a) {
-    return weir_allocation_adopt(handle(*this), data, bytes, static_cast<weir_memory_kind>(kind), call, owner.get(), a);
-  });
+  AllocationPtr allocation = made<Allocation>(weir_allocation_adopt, *this, data, bytes, kind, +end, owner.get());
   owner.release();
   return allocation;
 }
 MemoryInfo Device::memory_info() const {
   MemoryInfo info;
-  need(weir_device_memory_info(handle(*this), &info.free, &info.total));
+  call(weir_device_memory_info, *this, &info.free, &info.total);
   return info;
 }
 void Device::copy_bytes(void* destination, const void* source, std::size_t bytes) {
-  need(weir_device_copy(handle(*this), destination, source, bytes));
+  call(weir_device_copy, *this, destination, source, bytes);
 }
 Ptr<HostRegistration> Device::register_host(void* data, std::size_t bytes) {
-  return made<HostRegistration, weir_host_registration>(
-      [&](auto** r) { return weir_host_registration_create(handle(*this), data, bytes, r); });
+  return made<HostRegistration>(weir_host_registration_create, *this, data, bytes);
 }
 MemoryPoolPtr Device::create_memory_pool(const MemoryPoolOptions& options) {
   auto c = sized<weir_memory_pool_options>();
   c.max_size = options.max_size;
   c.release_threshold = options.release_threshold;
-  return made<MemoryPool, weir_memory_pool>([&](auto** p) { return weir_memory_pool_create(handle(*this), &c, p); });
+  return made<MemoryPool>(weir_memory_pool_create, *this, &c);
 }
-MemoryPoolPtr Device::default_memory_pool() {
-  return made<MemoryPool, weir_memory_pool>([&](auto** p) { return weir_memory_pool_get_default(handle(*this), p); });
-}
+MemoryPoolPtr Device::default_memory_pool() { return made<MemoryPool>(weir_memory_pool_get_default, *this); }
 InterprocessHandle Device::interprocess_handle(const Allocation& allocation) const {
-  return opened(told<weir_interprocess_handle>(
-      [&](auto* h) { return weir_allocation_get_interprocess_handle(handle(&allocation), h); }));
+  return opened(told<weir_interprocess_handle>(weir_allocation_get_interprocess_handle, &allocation));
 }
 AllocationPtr Device::open_allocation(const InterprocessHandle& bytes, std::size_t size) {
   const auto c = closed(bytes);
-  return made<Allocation, weir_allocation>([&](auto** a) { return weir_allocation_open(handle(*this), &c, size, a); });
+  return made<Allocation>(weir_allocation_open, *this, &c, size);
 }
 
 std::size_t MemoryPool::used_bytes() const {
-  return told<std::size_t>([&](auto* bytes) { return weir_memory_pool_usage(handle(this), bytes, nullptr); });
+  std::size_t bytes = 0;
+  call(weir_memory_pool_usage, this, &bytes, nullptr);
+  return bytes;
 }
-std::size_t MemoryPool::reserved_bytes() const {
-  return told<std::size_t>([&](auto* bytes) { return weir_memory_pool_usage(handle(this), nullptr, bytes); });
-}
-void MemoryPool::trim_to(std::size_t keep) { need(weir_memory_pool_trim(handle(this), keep)); }
-void MemoryPool::set_release_threshold(std::size_t bytes) {
-  need(weir_memory_pool_set_release_threshold(handle(this), bytes));
-}
+std::size_t MemoryPool::reserved_bytes() const { return told<std::size_t>(weir_memory_pool_usage, this, nullptr); }
+void MemoryPool::trim_to(std::size_t keep) { call(weir_memory_pool_trim, this, keep); }
+void MemoryPool::set_release_threshold(std::size_t bytes) { call(weir_memory_pool_set_release_threshold, this, bytes); }
 
 // --- Modules and kernels ------------------------------------------------------------------------------------------------
 
 ModulePtr Device::load_module(std::span<const std::byte> image) {
-  return made<Module, weir_module>([&](auto** m) { return weir_module_load(handle(*this), image.data(), image.size(), m); });
+  return made<Module>(weir_module_load, *this, image.data(), image.size());
 }
 ModulePtr Device::compile(std::string_view source, const CompileOptions& options) {
   const std::string text(source);
   const Compilation compilation(options);
-  return made<Module, weir_module>(
-      [&](auto** m) { return weir_module_compile(handle(*this), text.c_str(), &compilation.c, m); });
+  return made<Module>(weir_module_compile, *this, text.c_str(), &compilation.c);
 }
 ModulePtr Device::load(const KernelBundle& bundle) {
-  return made<Module, weir_module>(
-      [&](auto** m) { return weir_module_load_bundle(handle(*this), bundle.bytes().data(), bundle.bytes().size(), m); });
+  return made<Module>(weir_module_load_bundle, *this, bundle.bytes().data(), bundle.bytes().size());
 }
 
 KernelPtr Module::untyped_kernel(std::string_view name) {
   const std::string text(name);
-  return made<Kernel, weir_kernel>([&](auto** k) { return weir_module_get_kernel(handle(this), text.c_str(), k); });
+  return made<Kernel>(weir_module_get_kernel, this, text.c_str());
 }
 Span<std::byte> Module::global(std::string_view name) {
   void* address = nullptr;
   std::size_t bytes = 0;
-  need(weir_module_get_global(handle(this), std::string(name).c_str(), &address, &bytes));
+  call(weir_module_get_global, this, std::string(name).c_str(), &address, &bytes);
   return {static_cast<std::byte*>(address), bytes};
 }
 KernelProperties Kernel::properties() const {
   auto c = sized<weir_kernel_properties>();
-  need(weir_kernel_get_properties(handle(this), &c));
+  call(weir_kernel_get_properties, this, &c);
   return {c.max_threads_per_block,
           c.registers_per_thread,
           c.static_shared_memory_bytes,
@@ -231,16 +210,14 @@ KernelProperties Kernel::properties() const {
           c.tier};
 }
 int Kernel::max_active_blocks(std::uint32_t block_threads, std::size_t shared_memory_bytes) const {
-  return told<int>(
-      [&](int* blocks) { return weir_kernel_max_active_blocks(handle(this), block_threads, shared_memory_bytes, blocks); });
+  return told<int>(weir_kernel_max_active_blocks, this, block_threads, shared_memory_bytes);
 }
 std::uint32_t Kernel::suggested_block_size(std::size_t shared_memory_bytes) const {
-  return told<std::uint32_t>(
-      [&](auto* threads) { return weir_kernel_suggested_block_size(handle(this), shared_memory_bytes, threads); });
+  return told<std::uint32_t>(weir_kernel_suggested_block_size, this, shared_memory_bytes);
 }
 LaunchConfig grid_for(std::size_t count, std::uint32_t block) {
   auto c = sized<weir_launch_config>();
-  need(weir_grid_for(count, block, &c));
+  call(weir_grid_for, count, block, &c);
   return {.grid = {c.grid.x, c.grid.y, c.grid.z}, .block = {c.block.x, c.block.y, c.block.z}};
 }
 

@@ -15,53 +15,30 @@ using namespace through_c;
 // --- Captures -----------------------------------------------------------------------------------------------------------
 
 void Stream::begin_capture(const CaptureOptions& options) {
-  const auto mode = static_cast<weir_capture_mode>(options.mode);
-  need(options.portable ? weir_stream_begin_portable_capture(handle(this), mode)
-                        : weir_stream_begin_capture(handle(this), mode));
+  call(options.portable ? weir_stream_begin_portable_capture : weir_stream_begin_capture, this, options.mode);
 }
-GraphPtr Stream::end_capture() {
-  return made<Graph, weir_graph>([&](auto** g) { return weir_stream_end_capture(handle(this), g); });
-}
-void Stream::discard_capture() { need(weir_stream_discard_capture(handle(this))); }
+GraphPtr Stream::end_capture() { return made<Graph>(weir_stream_end_capture, this); }
+void Stream::discard_capture() { call(weir_stream_discard_capture, this); }
 CaptureStatus Stream::capture_status() const {
-  return static_cast<CaptureStatus>(told<weir_capture_status>(
-      [&](auto* status) { return weir_stream_capture_info(handle(this), status, nullptr, nullptr); }));
+  weir_capture_status status = WEIR_CAPTURE_NONE;
+  call(weir_stream_capture_info, this, &status, nullptr, nullptr);
+  return static_cast<CaptureStatus>(status);
 }
 CaptureInfo Stream::capture_info() const {
   CaptureInfo info;
   weir_capture_status status = WEIR_CAPTURE_NONE;
-  info.graph =
-      made<Graph, weir_graph>([&](auto** g) { return weir_stream_capture_info(handle(this), &status, &info.id, g); });
+  info.graph = made<Graph>(weir_stream_capture_info, this, &status, &info.id);
   info.status = static_cast<CaptureStatus>(status);
   return info;
 }
-void Stream::resume_capture(Ref<Graph> graph, CaptureMode mode) {
-  need(weir_stream_resume_capture(handle(this), handle(graph.get()), static_cast<weir_capture_mode>(mode)));
-}
-void Stream::add_child_graph(GraphRef graph) { need(weir_stream_add_child_graph(handle(this), handle(graph.get()))); }
+void Stream::resume_capture(Ref<Graph> graph, CaptureMode mode) { call(weir_stream_resume_capture, this, graph, mode); }
+void Stream::add_child_graph(GraphRef graph) { call(weir_stream_add_child_graph, this, graph); }
 
 namespace {
 
 using Body = UniqueFunction<void(Stream&)>;
 
-/// A body in C++ for C: its exception waits until the call has returned.
-struct BodyCall {
-  Body body;
-  std::exception_ptr thrown;
-
-  static weir_result call(weir_stream* stream, void* data) {
-    auto& self = *static_cast<BodyCall*>(data);
-    try {
-      self.body(*reinterpret_cast<Stream*>(stream));
-      return WEIR_SUCCESS;
-    } catch (...) {
-      self.thrown = std::current_exception();
-      return WEIR_ERROR_UNKNOWN;
-    }
-  }
-};
-
-/// Several.
+/// Bodies in C++ for C: an exception of one waits until the call has returned.
 struct BodiesCall {
   std::span<Body> bodies;
   std::exception_ptr thrown;
@@ -80,88 +57,72 @@ struct BodiesCall {
   static weir_result call_one(weir_stream* stream, void* data) {
     return call(stream, number, data);
   }
+  /// What C gets for a body: null for an empty one.
+  template <std::size_t number>
+  auto function() const {
+    return bodies[number] ? call_one<number> : nullptr;
+  }
+  /// Throws what a body threw, or what the call says.
+  void end(weir_result result) const {
+    if (thrown) std::rethrow_exception(thrown);
+    need(result);
+  }
 };
-
-template <class F>
-void conditional(F function, Stream* stream, const std::uint32_t* condition, Body&& body) {
-  BodyCall data{std::move(body), nullptr};
-  const weir_result result = function(handle(stream), condition, data.body ? BodyCall::call : nullptr, &data);
-  if (data.thrown) std::rethrow_exception(data.thrown);
-  need(result);
-}
 
 }  // namespace
 
-void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  conditional(weir_stream_capture_if, this, condition, std::move(body));
+void Stream::capture_if(const std::uint32_t* condition, Body body) {
+  BodiesCall data{{&body, 1}, nullptr};
+  data.end(weir_stream_capture_if(handle(this), condition, data.function<0>(), &data));
 }
-void Stream::capture_while(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body) {
-  conditional(weir_stream_capture_while, this, condition, std::move(body));
+void Stream::capture_while(const std::uint32_t* condition, Body body) {
+  BodiesCall data{{&body, 1}, nullptr};
+  data.end(weir_stream_capture_while(handle(this), condition, data.function<0>(), &data));
 }
-
-void Stream::capture_if(const std::uint32_t* condition, UniqueFunction<void(Stream&)> body,
-                        UniqueFunction<void(Stream&)> otherwise) {
+void Stream::capture_if(const std::uint32_t* condition, Body body, Body otherwise) {
   Body bodies[] = {std::move(body), std::move(otherwise)};
   BodiesCall data{bodies, nullptr};
-  const auto given = [&](std::size_t number, auto* function) { return bodies[number] ? function : nullptr; };
-  const weir_result result = weir_stream_capture_if_else(handle(this), condition, given(0, BodiesCall::call_one<0>),
-                                                         given(1, BodiesCall::call_one<1>), &data);
-  if (data.thrown) std::rethrow_exception(data.thrown);
-  need(result);
+  data.end(weir_stream_capture_if_else(handle(this), condition, data.function<0>(), data.function<1>(), &data));
 }
-void Stream::capture_switch(const std::uint32_t* condition, std::span<UniqueFunction<void(Stream&)>> bodies) {
+void Stream::capture_switch(const std::uint32_t* condition, std::span<Body> bodies) {
   BodiesCall data{bodies, nullptr};
   const bool all = std::ranges::all_of(bodies, [](const Body& body) { return static_cast<bool>(body); });
-  const weir_result result =
-      weir_stream_capture_switch(handle(this), condition, bodies.size(), all ? BodiesCall::call : nullptr, &data);
-  if (data.thrown) std::rethrow_exception(data.thrown);
-  need(result);
+  data.end(weir_stream_capture_switch(handle(this), condition, bodies.size(), all ? BodiesCall::call : nullptr, &data));
 }
 
 // --- Nodes --------------------------------------------------------------------------------------------------------------
 
-GraphNode Stream::last_captured_node() const {
-  return {told<std::uint32_t>([&](auto* node) { return weir_stream_last_captured_node(handle(this), node); })};
-}
+GraphNode Stream::last_captured_node() const { return {told<std::uint32_t>(weir_stream_last_captured_node, this)}; }
 void Stream::set_capture_dependencies(std::span<const GraphNode> nodes) {
   std::vector<std::uint32_t> numbers;
   for (const GraphNode node : nodes) numbers.push_back(node.index);
-  need(weir_stream_set_capture_dependencies(handle(this), numbers.data(), numbers.size()));
+  call(weir_stream_set_capture_dependencies, this, numbers.data(), numbers.size());
 }
 
 // --- Graphs -------------------------------------------------------------------------------------------------------------
 
-std::size_t Graph::node_count() const {
-  return told<std::size_t>([&](auto* count) { return weir_graph_get_nodes(handle(this), 0, nullptr, count); });
-}
+std::size_t Graph::node_count() const { return told<std::size_t>(weir_graph_get_nodes, this, 0, nullptr); }
 Topology Graph::topology() const {
   std::vector<weir_node_kind> kinds(node_count());
   std::size_t count = 0;
-  need(weir_graph_get_nodes(handle(this), kinds.size(), kinds.data(), &count));
-  std::vector<weir_graph_edge> edges(
-      told<std::size_t>([&](auto* edge_count) { return weir_graph_get_edges(handle(this), 0, nullptr, edge_count); }));
-  need(weir_graph_get_edges(handle(this), edges.size(), edges.data(), &count));
+  call(weir_graph_get_nodes, this, kinds.size(), kinds.data(), &count);
+  std::vector<weir_graph_edge> edges(told<std::size_t>(weir_graph_get_edges, this, 0, nullptr));
+  call(weir_graph_get_edges, this, edges.size(), edges.data(), &count);
   Topology topology;
   for (const weir_node_kind kind : kinds) topology.nodes.push_back(static_cast<NodeKind>(kind));
   for (const weir_graph_edge& edge : edges) topology.edges.emplace_back(edge.from, edge.to);
   return topology;
 }
-std::string Graph::debug_dot() const {
-  return text([&](char** t) { return weir_graph_debug_dot(handle(this), t); });
-}
-std::string Graph::describe() const {
-  return text([&](char** t) { return weir_graph_describe(handle(this), t); });
-}
-GraphPtr Graph::clone() const {
-  return made<Graph, weir_graph>([&](auto** g) { return weir_graph_clone(handle(this), g); });
-}
+std::string Graph::debug_dot() const { return text(weir_graph_debug_dot, this); }
+std::string Graph::describe() const { return text(weir_graph_describe, this); }
+GraphPtr Graph::clone() const { return made<Graph>(weir_graph_clone, this); }
 GraphExecPtr Graph::instantiate(const InstantiateOptions& options) const {
   const std::uint32_t flags = options.auto_free_on_launch ? WEIR_INSTANTIATE_DEFAULT : WEIR_INSTANTIATE_NO_AUTO_FREE;
-  return made<GraphExec, weir_graph_exec>([&](auto** e) { return weir_graph_instantiate(handle(this), flags, e); });
+  return made<GraphExec>(weir_graph_instantiate, this, flags);
 }
-void GraphExec::launch(StreamRef stream) { need(weir_graph_exec_launch(handle(this), handle(stream.get()))); }
-void GraphExec::upload(StreamRef stream) { need(weir_graph_exec_upload(handle(this), handle(stream.get()))); }
-void GraphExec::update(GraphRef graph) { need(weir_graph_exec_update(handle(this), handle(graph.get()))); }
+void GraphExec::launch(StreamRef stream) { call(weir_graph_exec_launch, this, stream); }
+void GraphExec::upload(StreamRef stream) { call(weir_graph_exec_upload, this, stream); }
+void GraphExec::update(GraphRef graph) { call(weir_graph_exec_update, this, graph); }
 void GraphExec::apply(const GraphChanges& changes) {
   std::vector<weir_node_change> all;
   std::list<weir_launch_config> configs;
@@ -184,11 +145,9 @@ void GraphExec::apply(const GraphChanges& changes) {
     void** const addresses = changes.arguments_of(change);
     one.arguments = arguments.emplace_back(addresses, addresses + one.argument_count).data();
   }
-  need(weir_graph_exec_apply(handle(this), all.data(), all.size()));
+  call(weir_graph_exec_apply, this, all.data(), all.size());
 }
-std::string GraphExec::describe() const {
-  return text([&](char** t) { return weir_graph_exec_describe(handle(this), t); });
-}
+std::string GraphExec::describe() const { return text(weir_graph_exec_describe, this); }
 
 // --- Graphs in files ----------------------------------------------------------------------------------------------------
 
@@ -203,8 +162,6 @@ std::vector<weir_named_memory> named(std::span<const NamedMemory> memory) {
   return all;
 }
 
-weir_portable_graph* handle_of(const PortableGraph* graph) { return handle<weir_portable_graph>(graph); }
-
 }  // namespace
 
 void Graph::save(const std::string& file, std::initializer_list<NamedMemory> memory) const {
@@ -212,32 +169,29 @@ void Graph::save(const std::string& file, std::initializer_list<NamedMemory> mem
 }
 void Graph::save(const std::string& file, std::span<const NamedMemory> memory) const {
   const auto names = named(memory);
-  need(weir_graph_save(handle(this), file.c_str(), names.data(), names.size()));
+  call(weir_graph_save, this, file.c_str(), names.data(), names.size());
 }
 std::vector<std::byte> Graph::saved(std::span<const NamedMemory> memory) const {
   const auto names = named(memory);
   void* bytes = nullptr;
   std::size_t size = 0;
-  need(weir_graph_save_bytes(handle(this), names.data(), names.size(), &bytes, &size));
+  call(weir_graph_save_bytes, this, names.data(), names.size(), &bytes, &size);
   const auto* const first = static_cast<const std::byte*>(bytes);
   std::vector<std::byte> copy(first, first + size);
   weir_free(bytes);
   return copy;
 }
 PortableGraphPtr Device::load_graph(const std::string& file) {
-  return made<PortableGraph, weir_portable_graph>(
-      [&](auto** g) { return weir_device_load_graph(handle(*this), file.c_str(), g); });
+  return made<PortableGraph>(weir_device_load_graph, *this, file.c_str());
 }
 PortableGraphPtr Device::load_graph(std::span<const std::byte> bytes) {
-  return made<PortableGraph, weir_portable_graph>(
-      [&](auto** g) { return weir_device_load_graph_bytes(handle(*this), bytes.data(), bytes.size(), g); });
+  return made<PortableGraph>(weir_device_load_graph_bytes, *this, bytes.data(), bytes.size());
 }
 std::vector<PortableMemory> PortableGraph::memory() const {
-  std::vector<PortableMemory> all(
-      told<std::size_t>([&](auto* count) { return weir_portable_graph_memory_count(handle_of(this), count); }));
+  std::vector<PortableMemory> all(told<std::size_t>(weir_portable_graph_memory_count, this));
   for (std::size_t i = 0; i < all.size(); ++i) {
     weir_portable_memory one = sized<weir_portable_memory>();
-    all[i].name = text([&](char** name) { return weir_portable_graph_get_memory(handle_of(this), i, &one, name); });
+    all[i].name = text(weir_portable_graph_get_memory, this, i, &one);
     all[i].bytes = one.bytes;
     all[i].alignment = one.alignment;
     all[i].kind = static_cast<MemoryKind>(one.kind);
@@ -247,24 +201,20 @@ std::vector<PortableMemory> PortableGraph::memory() const {
   return all;
 }
 std::vector<std::string> PortableGraph::host_functions() const {
-  std::vector<std::string> all(
-      told<std::size_t>([&](auto* count) { return weir_portable_graph_host_function_count(handle_of(this), count); }));
-  for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = text([&](char** name) { return weir_portable_graph_get_host_function(handle_of(this), i, name); });
+  std::vector<std::string> all(told<std::size_t>(weir_portable_graph_host_function_count, this));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = text(weir_portable_graph_get_host_function, this, i);
   return all;
 }
 void PortableGraph::bind_memory(std::string_view name, void* data, std::size_t bytes) {
-  need(weir_portable_graph_bind_memory(handle_of(this), std::string(name).c_str(), data, bytes));
+  call(weir_portable_graph_bind_memory, this, std::string(name).c_str(), data, bytes);
 }
 void PortableGraph::bind_function(std::string_view name, HostFunction&& function) {
   const bool is_empty = !function;
   need(weir_portable_graph_bind_host_function(
-      handle_of(this), std::string(name).c_str(),
+      handle(this), std::string(name).c_str(),
       is_empty ? nullptr : +[](void* data) { (*static_cast<HostFunction*>(data))(); },
       [](void* data) { delete static_cast<HostFunction*>(data); }, new HostFunction(std::move(function))));
 }
-GraphPtr PortableGraph::build() {
-  return made<Graph, weir_graph>([&](auto** g) { return weir_portable_graph_build(handle_of(this), g); });
-}
+GraphPtr PortableGraph::build() { return made<Graph>(weir_portable_graph_build, this); }
 
 }  // namespace weir

@@ -10,80 +10,54 @@ using namespace through_c;
 
 // --- Events -------------------------------------------------------------------------------------------------------------
 
-bool Event::is_complete() const {
-  return told<bool>([&](bool* complete) { return weir_event_query(handle(this), complete); });
-}
-void Event::synchronize() const { need(weir_event_synchronize(handle(this))); }
+bool Event::is_complete() const { return told<bool>(weir_event_query, this); }
+void Event::synchronize() const { call(weir_event_synchronize, this); }
 bool Event::synchronize_for(Timeout timeout) const {
-  const auto limit = timeout.nanoseconds().count();
-  return told<bool>([&](bool* complete) { return weir_event_synchronize_for(handle(this), limit, complete); });
+  return told<bool>(weir_event_synchronize_for, this, timeout.nanoseconds().count());
 }
 std::chrono::duration<double, std::milli> Event::elapsed_since(EventRef start) const {
-  return std::chrono::duration<double, std::milli>(
-      told<double>([&](double* ms) { return weir_event_elapsed_time(handle(start.get()), handle(this), ms); }));
+  return std::chrono::duration<double, std::milli>(told<double>(weir_event_elapsed_time, start, this));
 }
 InterprocessHandle Event::interprocess_handle() const {
-  return opened(
-      told<weir_interprocess_handle>([&](auto* h) { return weir_event_get_interprocess_handle(handle(this), h); }));
+  return opened(told<weir_interprocess_handle>(weir_event_get_interprocess_handle, this));
 }
-std::string Event::describe() const {
-  return text([&](char** t) { return weir_event_describe(handle(this), t); });
-}
+std::string Event::describe() const { return text(weir_event_describe, this); }
 
 // --- Identity and ending ------------------------------------------------------------------------------------------------
 
-void* Stream::share_native_handle() {
-  return told<void*>([&](void** h) { return weir_stream_share_native_handle(handle(this), h); });
-}
-void* Stream::native_context() const {
-  return told<void*>([&](void** c) { return weir_stream_native_context(handle(this), c); });
-}
-std::uint64_t Stream::id() const {
-  return told<std::uint64_t>([&](auto* id) { return weir_stream_id(handle(this), id); });
-}
-bool Stream::is_non_blocking() const {
-  return told<bool>([&](bool* is) { return weir_stream_is_non_blocking(handle(this), is); });
-}
-int Stream::priority() const {
-  return told<int>([&](int* priority) { return weir_stream_get_priority(handle(this), priority); });
-}
+void* Stream::share_native_handle() { return told<void*>(weir_stream_share_native_handle, this); }
+void* Stream::native_context() const { return told<void*>(weir_stream_native_context, this); }
+std::uint64_t Stream::id() const { return told<std::uint64_t>(weir_stream_id, this); }
+bool Stream::is_non_blocking() const { return told<bool>(weir_stream_is_non_blocking, this); }
+int Stream::priority() const { return told<int>(weir_stream_get_priority, this); }
 bool Stream::is_closed() const noexcept { return weir_stream_is_closed(handle(this)); }
-std::string Stream::describe() const {
-  return text([&](char** t) { return weir_stream_describe(handle(this), t); });
-}
-bool operator==(const Stream& a, const Stream& b) noexcept { return weir_stream_compare(handle(a), handle(b)) == 0; }
+std::string Stream::describe() const { return text(weir_stream_describe, this); }
+bool operator==(const Stream& a, const Stream& b) noexcept { return weir_stream_compare(in_c(a), in_c(b)) == 0; }
 std::strong_ordering operator<=>(const Stream& a, const Stream& b) noexcept {
-  return weir_stream_compare(handle(a), handle(b)) <=> 0;
+  return weir_stream_compare(in_c(a), in_c(b)) <=> 0;
 }
-bool operator==(StreamRef a, StreamRef b) noexcept { return weir_stream_compare(handle(a.get()), handle(b.get())) == 0; }
+bool operator==(StreamRef a, StreamRef b) noexcept { return weir_stream_compare(in_c(a), in_c(b)) == 0; }
 std::strong_ordering operator<=>(StreamRef a, StreamRef b) noexcept {
-  return weir_stream_compare(handle(a.get()), handle(b.get())) <=> 0;
+  return weir_stream_compare(in_c(a), in_c(b)) <=> 0;
 }
 std::size_t Stream::hash() const noexcept { return weir_stream_hash(handle(this)); }
 std::ostream& operator<<(std::ostream& out, const Stream& stream) { return out << stream.describe(); }
-void Stream::close() { need(weir_stream_close(handle(this))); }
-void* Stream::release_handle() {
-  return told<void*>([&](void** h) { return weir_stream_release_handle(handle(this), h); });
-}
+void Stream::close() { call(weir_stream_close, this); }
+void* Stream::release_handle() { return told<void*>(weir_stream_release_handle, this); }
 
 // --- Order --------------------------------------------------------------------------------------------------------------
 
-void Stream::synchronize() { need(weir_stream_synchronize(handle(this))); }
-bool Stream::is_complete() const {
-  return told<bool>([&](bool* complete) { return weir_stream_query(handle(this), complete); });
-}
+void Stream::synchronize() { call(weir_stream_synchronize, this); }
+bool Stream::is_complete() const { return told<bool>(weir_stream_query, this); }
 bool Stream::synchronize_for(Timeout timeout) {
-  const auto limit = timeout.nanoseconds().count();
-  return told<bool>([&](bool* complete) { return weir_stream_synchronize_for(handle(this), limit, complete); });
+  return told<bool>(weir_stream_synchronize_for, this, timeout.nanoseconds().count());
 }
-EventPtr Stream::record(const EventOptions& options) {
-  return made<Event, weir_event>([&](auto** e) { return weir_stream_record(handle(this), flags_of(options), e); });
-}
-void Stream::record(Ref<Event> event) { need(weir_event_record(handle(event.get()), handle(this))); }
-void Stream::record_external(Ref<Event> event) { need(weir_event_record_external(handle(event.get()), handle(this))); }
-void Stream::wait(EventRef event) { need(weir_stream_wait_event(handle(this), handle(event.get()))); }
-void Stream::wait_external(EventRef event) { need(weir_stream_wait_event_external(handle(this), handle(event.get()))); }
-void Stream::wait(StreamRef other) { need(weir_stream_wait_stream(handle(this), handle(other.get()))); }
+EventPtr Stream::record(const EventOptions& options) { return made<Event>(weir_stream_record, this, flags_of(options)); }
+void Stream::record(Ref<Event> event) { call(weir_event_record, event, this); }
+void Stream::record_external(Ref<Event> event) { call(weir_event_record_external, event, this); }
+void Stream::wait(EventRef event) { call(weir_stream_wait_event, this, event); }
+void Stream::wait_external(EventRef event) { call(weir_stream_wait_event_external, this, event); }
+void Stream::wait(StreamRef other) { call(weir_stream_wait_stream, this, other); }
 
 // --- Host work ----------------------------------------------------------------------------------------------------------
 
@@ -96,14 +70,14 @@ void delete_function(void* data) { delete static_cast<HostFunction*>(data); }
 
 void Stream::launch_host_function(HostFunction function) {
   const bool is_empty = !function;
-  need(weir_stream_launch_host_function(handle(this), is_empty ? nullptr : call_function, delete_function,
-                                        new HostFunction(std::move(function))));
+  call(weir_stream_launch_host_function, this, is_empty ? nullptr : call_function, delete_function,
+       new HostFunction(std::move(function)));
 }
 void Stream::launch_host_function(HostFunction function, const HostFunctionOptions& options) {
   const std::string name(options.name);
   const bool is_empty = !function;
-  need(weir_stream_launch_named_host_function(handle(this), name.c_str(), is_empty ? nullptr : call_function,
-                                              delete_function, new HostFunction(std::move(function))));
+  call(weir_stream_launch_named_host_function, this, name.c_str(), is_empty ? nullptr : call_function, delete_function,
+       new HostFunction(std::move(function)));
 }
 void Stream::add_callback(StreamCallback callback) {
   const bool is_empty = !callback;
@@ -119,10 +93,10 @@ void Stream::add_callback(StreamCallback callback) {
 // --- Copies and fills ---------------------------------------------------------------------------------------------------
 
 void Stream::copy_bytes(void* destination, const void* source, std::size_t bytes) {
-  need(weir_stream_copy(handle(this), destination, source, bytes));
+  call(weir_stream_copy, this, destination, source, bytes);
 }
 void detail::read_bytes(Stream& stream, void* destination, const void* source, std::size_t bytes) {
-  need(weir_stream_read(handle(stream), destination, source, bytes));
+  call(weir_stream_read, stream, destination, source, bytes);
 }
 namespace {
 
@@ -134,41 +108,38 @@ weir_pitched box_of(const detail::PitchedBytes& bytes) {
 
 void Stream::copy_pitched(const detail::PitchedBytes& to, const detail::PitchedBytes& from) {
   const weir_pitched destination = box_of(to), source = box_of(from);
-  need(weir_stream_copy_pitched(handle(this), &destination, &source));
+  call(weir_stream_copy_pitched, this, &destination, &source);
 }
 void Stream::copy_batch(std::span<const BatchCopy> copies, SourceAccess access) {
   std::vector<weir_batch_copy> batch;
   for (const BatchCopy& copy : copies) batch.push_back({copy.destination, copy.source, copy.bytes});
-  need(weir_stream_copy_batch(handle(this), batch.data(), batch.size(), static_cast<weir_source_access>(access)));
+  call(weir_stream_copy_batch, this, batch.data(), batch.size(), access);
 }
 void Stream::copy_peer(void* destination, const Device& destination_device, const void* source, const Device& source_device,
                        std::size_t bytes) {
-  need(weir_stream_copy_peer(handle(this), destination, handle(destination_device), source, handle(source_device), bytes));
+  call(weir_stream_copy_peer, this, destination, destination_device, source, source_device, bytes);
 }
 void detail::fill_elements(Stream& stream, void* destination, std::uint32_t value, std::size_t element_size,
                            std::size_t count) {
-  need(weir_stream_fill(handle(stream), destination, value, element_size, count));
+  call(weir_stream_fill, stream, destination, value, element_size, count);
 }
 void detail::fill_pattern(Stream& stream, void* destination, const void* element, std::size_t element_size,
                           std::size_t alignment, std::size_t count) {
-  need(weir_stream_fill_pattern(handle(stream), destination, element, element_size, alignment, count));
+  call(weir_stream_fill_pattern, stream, destination, element, element_size, alignment, count);
 }
 void Stream::fill_pitched(const detail::PitchedBytes& to, std::uint32_t value, std::size_t element_size) {
   const weir_pitched destination = box_of(to);
-  need(weir_stream_fill_pitched(handle(this), &destination, value, element_size));
+  call(weir_stream_fill_pitched, this, &destination, value, element_size);
 }
 
 // --- Memory -------------------------------------------------------------------------------------------------------------
 
 AllocationPtr Stream::allocate_bytes_async(std::size_t bytes, MemoryPoolRef pool) {
-  return made<Allocation, weir_allocation>(
-      [&](auto** a) { return weir_allocation_create_async(handle(this), bytes, handle(pool.get()), a); });
+  return made<Allocation>(weir_allocation_create_async, this, bytes, pool);
 }
-void Stream::attach_memory(AllocationRef managed, AttachMode mode) {
-  need(weir_stream_attach_memory(handle(this), handle(managed.get()), static_cast<weir_attach_mode>(mode)));
-}
+void Stream::attach_memory(AllocationRef managed, AttachMode mode) { call(weir_stream_attach_memory, this, managed, mode); }
 void Stream::prefetch(AllocationRef managed, std::size_t offset, std::size_t bytes, PrefetchTarget target) {
-  need(weir_stream_prefetch(handle(this), handle(managed.get()), offset, bytes, static_cast<weir_prefetch_target>(target)));
+  call(weir_stream_prefetch, this, managed, offset, bytes, target);
 }
 
 namespace {
@@ -181,16 +152,16 @@ std::uint32_t flags_of_wait(RemoteWrites remote) {
 
 void Stream::memory_operation(const MemoryOperation& operation) {
   const auto flags = flags_of_wait(operation.remote_writes);
-  const auto condition = static_cast<weir_wait_condition>(operation.condition);
+  const WaitCondition condition = operation.condition;
   auto* const word = static_cast<std::uint32_t*>(operation.address);
   auto* const wide = static_cast<std::uint64_t*>(operation.address);
   const auto value = static_cast<std::uint32_t>(operation.value);
   switch (operation.kind) {
-    case MemoryOperation::Kind::write_32: return need(weir_stream_write_value32(handle(this), word, value));
-    case MemoryOperation::Kind::write_64: return need(weir_stream_write_value64(handle(this), wide, operation.value));
-    case MemoryOperation::Kind::wait_32: return need(weir_stream_wait_value32(handle(this), word, value, condition, flags));
+    case MemoryOperation::Kind::write_32: return call(weir_stream_write_value32, this, word, value);
+    case MemoryOperation::Kind::write_64: return call(weir_stream_write_value64, this, wide, operation.value);
+    case MemoryOperation::Kind::wait_32: return call(weir_stream_wait_value32, this, word, value, condition, flags);
     case MemoryOperation::Kind::wait_64:
-      return need(weir_stream_wait_value64(handle(this), wide, operation.value, condition, flags));
+      return call(weir_stream_wait_value64, this, wide, operation.value, condition, flags);
     case MemoryOperation::Kind::flush_remote_writes: break;
   }
   batch_memory_operations({&operation, 1});
@@ -203,7 +174,7 @@ void Stream::batch_memory_operations(std::span<const MemoryOperation> operations
                    static_cast<weir_wait_condition>(operation.condition), flags_of_wait(operation.remote_writes), 0,
                    operation.address, operation.value});
   }
-  need(weir_stream_batch_memory_operations(handle(this), all.data(), all.size()));
+  call(weir_stream_batch_memory_operations, this, all.data(), all.size());
 }
 
 // --- Launches -----------------------------------------------------------------------------------------------------------
@@ -212,7 +183,7 @@ void Stream::launch_raw(KernelRef kernel, const LaunchConfig& config, std::span<
                         std::span<const Parameter> parameters, std::span<const MemoryAccess>) {
   const auto c = shape_of(config);
   const std::vector<std::size_t> sizes = sizes_of(parameters);
-  need(weir_stream_launch(handle(this), handle(kernel.get()), &c, arguments.data(), sizes.data(), sizes.size()));
+  call(weir_stream_launch, this, kernel, &c, arguments.data(), sizes.data(), sizes.size());
 }
 void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, void* const* arguments,
                            const std::span<const Parameter>& parameters) {
@@ -226,21 +197,20 @@ void Stream::launch_packed(const Kernel& kernel, const LaunchConfig& config, voi
                     : parameter.kind == ParameterKind::unknown  ? WEIR_ARGUMENT_OPAQUE
                                                                 : WEIR_ARGUMENT_VALUE);
   }
-  need(weir_stream_launch_typed(handle(this), handle(&kernel), &c, arguments, sizes.data(), kinds.data(), kinds.size()));
+  call(weir_stream_launch_typed, this, &kernel, &c, arguments, sizes.data(), kinds.data(), kinds.size());
 }
 
 // --- Attributes ---------------------------------------------------------------------------------------------------------
 
 SynchronizationPolicy Stream::synchronization_policy() const {
-  return static_cast<SynchronizationPolicy>(told<weir_synchronization_policy>(
-      [&](auto* policy) { return weir_stream_get_synchronization_policy(handle(this), policy); }));
+  return static_cast<SynchronizationPolicy>(told<weir_synchronization_policy>(weir_stream_get_synchronization_policy, this));
 }
 void Stream::set_synchronization_policy(SynchronizationPolicy policy) {
-  need(weir_stream_set_synchronization_policy(handle(this), static_cast<weir_synchronization_policy>(policy)));
+  call(weir_stream_set_synchronization_policy, this, policy);
 }
 AccessPolicyWindow Stream::access_policy_window() const {
   auto c = sized<weir_access_policy_window>();
-  need(weir_stream_get_access_policy_window(handle(this), &c));
+  call(weir_stream_get_access_policy_window, this, &c);
   return {c.base, c.size_bytes, c.hit_ratio, static_cast<AccessProperty>(c.hit), static_cast<AccessProperty>(c.miss)};
 }
 void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
@@ -250,8 +220,8 @@ void Stream::set_access_policy_window(const AccessPolicyWindow& window) {
   c.hit_ratio = window.hit_ratio;
   c.hit = static_cast<weir_access_property>(window.hit);
   c.miss = static_cast<weir_access_property>(window.miss);
-  need(weir_stream_set_access_policy_window(handle(this), &c));
+  call(weir_stream_set_access_policy_window, this, &c);
 }
-void Stream::copy_attributes(StreamRef other) { need(weir_stream_copy_attributes(handle(this), handle(other.get()))); }
+void Stream::copy_attributes(StreamRef other) { call(weir_stream_copy_attributes, this, other); }
 
 }  // namespace weir

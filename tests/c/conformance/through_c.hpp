@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "weir/c.h"
@@ -16,44 +15,78 @@
 /// functions in the headers, and the functions that docs/c.md lists, are not replaced.
 namespace through_c {
 
+/// The handle of each class, as the result of a function that is never called.
+weir_allocation* handle_type(const weir::Allocation*);
+weir_backend* handle_type(const weir::Backend*);
+weir_device* handle_type(const weir::Device*);
+weir_event* handle_type(const weir::Event*);
+weir_graph* handle_type(const weir::Graph*);
+weir_graph_exec* handle_type(const weir::GraphExec*);
+weir_host_registration* handle_type(const weir::HostRegistration*);
+weir_kernel* handle_type(const weir::Kernel*);
+weir_memory_pool* handle_type(const weir::MemoryPool*);
+weir_module* handle_type(const weir::Module*);
+weir_portable_graph* handle_type(const weir::PortableGraph*);
+weir_stream* handle_type(const weir::Stream*);
+
 /// The handle of an object: its address.
-template <class Handle>
-Handle* handle(const void* object) noexcept {
-  return static_cast<Handle*>(const_cast<void*>(object));
+template <class Object>
+auto handle(const Object* object) noexcept -> decltype(handle_type(object)) {
+  return reinterpret_cast<decltype(handle_type(object))>(const_cast<Object*>(object));
 }
-inline weir_stream* handle(const weir::Stream& stream) noexcept { return handle<weir_stream>(&stream); }
-inline weir_stream* handle(const weir::Stream* stream) noexcept { return handle<weir_stream>(stream); }
-inline weir_device* handle(const weir::Device& device) noexcept { return handle<weir_device>(&device); }
-inline weir_event* handle(const weir::Event* event) noexcept { return handle<weir_event>(event); }
-inline weir_graph* handle(const weir::Graph* graph) noexcept { return handle<weir_graph>(graph); }
-inline weir_graph_exec* handle(const weir::GraphExec* exec) noexcept { return handle<weir_graph_exec>(exec); }
-inline weir_module* handle(const weir::Module* module) noexcept { return handle<weir_module>(module); }
-inline weir_kernel* handle(const weir::Kernel* kernel) noexcept { return handle<weir_kernel>(kernel); }
-inline weir_allocation* handle(const weir::Allocation* memory) noexcept { return handle<weir_allocation>(memory); }
-inline weir_memory_pool* handle(const weir::MemoryPool* pool) noexcept { return handle<weir_memory_pool>(pool); }
+
+/// An enumerator, for the parameters of C's enumeration with the same numbers.
+struct Number {
+  int value;
+  template <class E>
+  requires std::is_enum_v<E>
+  operator E() const noexcept {  // NOLINT(google-explicit-constructor)
+    return static_cast<E>(value);
+  }
+};
+
+/// An argument in C: a handle for an object, a pointer to one or a `Ref`; a number for an enumerator; or what it is.
+template <class T>
+auto in_c(const T& argument) noexcept {
+  if constexpr (std::is_enum_v<T>) {
+    return Number{static_cast<int>(argument)};
+  } else if constexpr (requires { handle_type(&argument); }) {
+    return handle(&argument);
+  } else if constexpr (requires { handle(argument); }) {
+    return handle(argument);
+  } else if constexpr (requires { handle(argument.get()); }) {
+    return handle(argument.get());
+  } else {
+    return argument;
+  }
+}
 
 /// Throws what a failed call says.
 void need(weir_result result);
 weir::Errc errc_of(weir_result result);
 
-/// What a call makes: `made<weir::Stream, weir_stream>([&](auto** s) { return weir_stream_create(…, s); })`.
-template <class Object, class Handle, class F>
-weir::Ptr<Object> made(F&& call) {
-  Handle* made = nullptr;
-  need(call(&made));
-  return weir::Ptr<Object>::attach(reinterpret_cast<Object*>(made));
+/// Calls a function of C, with arguments of C++.
+template <class... Parameters, class... Arguments>
+void call(weir_result (*function)(Parameters...), const Arguments&... arguments) {
+  need(function(in_c(arguments)...));
 }
-/// A result of that type.
-template <class T, class F>
-T told(F&& call) {
-  T result{};
-  need(call(&result));
+/// The same for a function whose last parameter is where a result of this type goes.
+template <class Result, class... Parameters, class... Arguments>
+Result told(weir_result (*function)(Parameters...), const Arguments&... arguments) {
+  Result result{};
+  need(function(in_c(arguments)..., &result));
   return result;
 }
-/// A text that is freed.
-template <class F>
-std::string text(F&& call) {
-  char* const characters = told<char*>(std::forward<F>(call));
+/// The same for a new object, or another reference to one.
+template <class Object, class... Parameters, class... Arguments>
+weir::Ptr<Object> made(weir_result (*function)(Parameters...), const Arguments&... arguments) {
+  using Handle = decltype(handle_type(static_cast<Object*>(nullptr)));
+  return weir::Ptr<Object>::attach(reinterpret_cast<Object*>(told<Handle>(function, arguments...)));
+}
+/// The same for a text that is freed.
+template <class... Parameters, class... Arguments>
+std::string text(weir_result (*function)(Parameters...), const Arguments&... arguments) {
+  char* const characters = told<char*>(function, arguments...);
   std::string copy(characters);
   weir_free(characters);
   return copy;
