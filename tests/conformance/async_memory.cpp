@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <functional>
-#include <limits>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "capture.hpp"
 
 /// Stream-ordered memory: where and when it is freed, pools, and allocation as nodes of graphs.
-namespace conformance {
-namespace {
+namespace conformance::async_memory_cases {
 
 TEST_SUITE_BEGIN("stream-ordered memory");
 
@@ -17,21 +10,27 @@ bool needs_async(Stream& s) {
   return needs(s, {Feature::async_allocation}, [&] { (void)s.allocate_async<int>(16); });
 }
 
-bool needs_pools(Stream& s) {
-  return needs_async(s) && needs(s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); });
-}
-
-bool needs_graph_memory(Stream& s) {
-  return needs_async(s) && needs_in_capture(s, Feature::graph_memory_nodes, [&] { (void)s.allocate_async<int>(16); });
-}
+struct Async : WithBoard {
+  bool is_possible() { return needs_async(*s); }
+};
+struct Pools : Async {
+  bool is_possible() {
+    return Async::is_possible() && needs(*s, {Feature::memory_pools}, [] { (void)device().create_memory_pool(); });
+  }
+};
+struct GraphMemory : Fork {
+  bool is_possible() {
+    return needs_async(*s) &&
+           needs_in_capture(*s, Feature::graph_memory_nodes, [&] { (void)s->allocate_async<int>(16); });
+  }
+};
 
 /// Returns a new pool, or null if the device has no pools.
 weir::MemoryPoolPtr own_pool() {
   return device().supports(Feature::memory_pools) ? device().create_memory_pool() : nullptr;
 }
 
-TEST_CASE_FIXTURE(OneStream, "S48 allocate: memory of the stream, for work enqueued from there on") {
-  if (!needs_async(*s)) return;
+CASE(Async, "S48 allocate: memory of the stream, for work enqueued from there on") {
   const auto memory = s->allocate_async<std::uint32_t>(1000);
   REQUIRE(memory.data() != nullptr);
   CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % 256 == 0);
@@ -39,27 +38,24 @@ TEST_CASE_FIXTURE(OneStream, "S48 allocate: memory of the stream, for work enque
   CHECK(memory.allocation()->kind() == MemoryKind::device);
   CHECK(&memory.allocation()->device() == &device());
   s->fill(memory, 7U);
-  CHECK(s->read(memory) == std::vector<std::uint32_t>(1000, 7));
+  CHECK(s->read(memory) == Values(1000, 7));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S48 allocate: of nothing, and of more than there is") {
-  if (!needs_async(*s)) return;
+CASE(Async, "S48 allocate: of nothing, and of more than there is") {
   const auto none = s->allocate_async<int>(0);
   CHECK(none.empty());
   CHECK(none.data() == nullptr);
   CHECK_REFUSED(Errc::out_of_memory, s->allocate_bytes_async(std::size_t{1} << 60U));
   CHECK_REFUSED(Errc::invalid_argument, s->allocate_async<double>(std::numeric_limits<std::size_t>::max() / 4));
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(WithOther, "S48 free: behind all work enqueued by then; dropping it does not block the host") {
+CASE(WithOther, "S48 free: behind all work enqueued by then; dropping it does not block the host") {
   if (!needs_async(*s) || !needs_gate(*s)) return;
   constexpr std::size_t count = 1000;
   const auto mine = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   const auto theirs = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   Gate gate(*s);
-  auto first = s->allocate_async<std::uint32_t>(count);
-  s->fill(first, 1U);
+  auto first = filled(*s, count, 1U);
   s->copy(mine, first);
   first.reset();  // returns although the stream is held
   CHECK_FALSE(s->is_complete());
@@ -69,58 +65,50 @@ TEST_CASE_FIXTURE(WithOther, "S48 free: behind all work enqueued by then; droppi
   other->synchronize();
   CHECK(theirs.host()[count - 1] == 2);
   gate.finish(*s);
-  CHECK(mine.host()[0] == 1);
-  CHECK(mine.host()[count - 1] == 1);
+  CHECK(all_are(mine, 1));
   other->fill(second, 3U);
   other->copy(theirs, second);
   other->synchronize();
   CHECK(theirs.host()[0] == 3);
 }
 
-TEST_CASE_FIXTURE(
-    OneStream, "S48 free: memory is used again by later work of the same stream without spoiling earlier work") {
-  if (!needs_async(*s)) return;
+CASE(Async, "S48 free: memory is used again by later work of the same stream without spoiling earlier work") {
   constexpr std::uint32_t rounds = 200;
   const auto out = device().allocate<std::uint32_t>(rounds, MemoryKind::pinned);
   for (std::uint32_t i = 0; i < rounds; ++i) {
-    const auto memory = s->allocate_async<std::uint32_t>(1U << 14U);
-    s->fill(memory, i);
+    const auto memory = filled(*s, 1U << 14U, i);
     s->copy(out.subspan(i, 1), memory.subspan((i * 37) % (1U << 14U), 1));
   }
   s->synchronize();
   for (std::uint32_t i = 0; i < rounds; ++i) REQUIRE(out.host()[i] == i);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S23 S48 free: used on another stream that the first waits for before the memory is dropped") {
+CASE(OneStream, "S23 S48 free: used on another stream that the first waits for before the memory is dropped") {
   const StreamPtr user = device().create_stream();
   if (!needs_async(*s) || !needs_gate(*user)) return;
   constexpr std::size_t count = 4096;
   const auto out = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   const auto next_out = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   Gate gate;
-  auto memory = s->allocate_async<std::uint32_t>(count);
-  s->fill(memory, 5U);
+  auto memory = filled(*s, count, 5U);
   user->wait(*s);
   gate.hold(*user);
   user->copy(out, memory);
   s->wait(*user);
   memory.reset();
-  const auto next = s->allocate_async<std::uint32_t>(count);
-  s->fill(next, 6U);
+  const auto next = filled(*s, count, 6U);
   s->copy(next_out, next);
   settle();
   CHECK_FALSE(s->is_complete());
   gate.finish(*s);
-  CHECK(out.host()[0] == 5);
-  CHECK(out.host()[count - 1] == 5);
+  CHECK(all_are(out, 5));
   CHECK(next_out.host()[0] == 6);
 }
 
 TEST_CASE("S9 S48 free: wherever the last owner goes: another thread, behind the stream's own end, in a host function") {
   StreamPtr s = device().create_stream();
   if (!needs_async(*s)) return;
-  auto elsewhere = s->allocate_async<std::uint32_t>(100);
-  s->fill(elsewhere, 1U);
+  auto elsewhere = filled(*s, 100, 1U);
   on_another_thread([&] { elsewhere.reset(); });
   CHECK_WORKS(*s);
 
@@ -131,8 +119,7 @@ TEST_CASE("S9 S48 free: wherever the last owner goes: another thread, behind the
     CHECK_WORKS(*s);
   }
 
-  auto late = s->allocate_async<std::uint32_t>(100);
-  s->fill(late, 2U);
+  auto late = filled(*s, 100, 2U);
   s->close();
   const StreamPtr other = device().create_stream();
   device().synchronize();
@@ -140,8 +127,7 @@ TEST_CASE("S9 S48 free: wherever the last owner goes: another thread, behind the
   late.reset();
 
   StreamPtr dropped = device().create_stream();
-  auto orphan = dropped->allocate_async<std::uint32_t>(100);
-  dropped->fill(orphan, 3U);
+  auto orphan = filled(*dropped, 100, 3U);
   dropped.reset();
   orphan.reset();
   CHECK_WORKS(*other);
@@ -165,7 +151,7 @@ TEST_CASE("S8 S48 default streams: their memory is allocated and freed in their 
     if (!needs_async(*s)) return;
     CAPTURE(s->describe());
     const weir::MemoryPoolPtr pool = own_pool();
-    std::vector<std::uint32_t> back(1000);
+    Values back(1000);
     auto memory = s->allocate_async<std::uint32_t>(back.size(), pool);
     CHECK(memory.allocation()->stream() == s.get());
     s->fill(memory, 5U);
@@ -179,25 +165,21 @@ TEST_CASE("S8 S48 default streams: their memory is allocated and freed in their 
   }
 }
 
-TEST_CASE("S27 S48 allocate: by many threads, each on its stream") {
-  const StreamPtr probe = device().create_stream();
-  if (!needs_async(*probe)) return;
+CASE(Async, "S27 S48 allocate: by many threads, each on its stream") {
   std::atomic<int> wrong{0};
   in_parallel(4, [&](std::size_t t) {
     const StreamPtr mine = device().create_stream();
     for (std::uint32_t i = 0; i < 50; ++i) {
       const auto value = static_cast<std::uint32_t>(t * 1000 + i);
-      const auto memory = mine->allocate_async<std::uint32_t>(256);
-      mine->fill(memory, value);
-      const std::vector<std::uint32_t> back = mine->read(memory);
+      const auto memory = filled(*mine, 256, value);
+      const Values back = mine->read(memory);
       if (back.front() != value || back.back() != value) ++wrong;
     }
   });
   CHECK(wrong == 0);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S48 pool: memory from a pool of one's own; what it counts, and that it gives back") {
-  if (!needs_pools(*s)) return;
+CASE(Pools, "S48 pool: memory from a pool of one's own; what it counts, and that it gives back") {
   const weir::MemoryPoolPtr pool = device().create_memory_pool({.release_threshold = std::size_t{64} << 20U});
   CHECK(&pool->device() == &device());
   CHECK(pool->used_bytes() == 0);
@@ -223,22 +205,18 @@ TEST_CASE_FIXTURE(OneStream, "S48 pool: memory from a pool of one's own; what it
   const std::size_t before = own->used_bytes();
   const auto from_own = s->allocate_async<std::byte>(bytes, own);
   CHECK(own->used_bytes() >= before + bytes);
-  s->synchronize();
 }
 
-TEST_CASE_FIXTURE(OneStream, "S48 pool: dropped before the memory that came from it") {
-  if (!needs_pools(*s)) return;
+CASE(Pools, "S48 pool: dropped before the memory that came from it") {
   weir::MemoryPoolPtr pool = device().create_memory_pool();
-  auto memory = s->allocate_async<std::uint32_t>(100, pool);
-  s->fill(memory, 4U);
+  auto memory = filled(*s, 100, 4U, pool);
   pool.reset();
   CHECK(s->read(memory).back() == 4);
   memory.reset();
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S48 pool: dropped while streams have yet to free its memory, again and again") {
-  if (!needs_pools(*s) || !needs_gate(*s)) return;
+CASE(Pools, "S48 pool: dropped while streams have yet to free its memory, again and again") {
+  if (!needs_gate(*s)) return;
   {
     Gate gate(*s);
     for (std::uint32_t i = 0; i < 8; ++i) {
@@ -246,8 +224,7 @@ TEST_CASE_FIXTURE(WithBoard, "S48 pool: dropped while streams have yet to free i
       const StreamPtr short_lived = device().create_stream();
       short_lived->wait(*s);
       for (Stream* const on : {s.get(), short_lived.get()}) {
-        const auto memory = on->allocate_async<std::uint32_t>(100, pool);
-        on->fill(memory, i);
+        const auto memory = filled(*on, 100, i, pool);
         on->copy(board.cell(i), memory.subspan(99, 1));
       }
       s->wait(*short_lived);
@@ -256,14 +233,11 @@ TEST_CASE_FIXTURE(WithBoard, "S48 pool: dropped while streams have yet to free i
   for (std::uint32_t i = 0; i < 8; ++i) CHECK(board.read(*s, i) == i);
   for (int i = 0; i < 100; ++i) {
     const weir::MemoryPoolPtr pool = device().create_memory_pool();
-    const auto memory = s->allocate_async<std::uint32_t>(1000, pool);
-    s->fill(memory, 1U);
+    const auto memory = filled(*s, 1000, 1U, pool);
   }
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S48 pool: no larger than it may be") {
-  if (!needs_async(*s)) return;
+CASE(Async, "S48 pool: no larger than it may be") {
   constexpr std::size_t limit = std::size_t{64} << 20U;
   const auto create = [] { return device().create_memory_pool({.max_size = limit}); };
   if (!needs(*s, {Feature::memory_pools, Feature::memory_pool_max_size}, [&] { (void)create(); })) return;
@@ -271,17 +245,14 @@ TEST_CASE_FIXTURE(OneStream, "S48 pool: no larger than it may be") {
   const auto small = s->allocate_async<std::byte>(limit / 4, pool);
   CHECK(small.data() != nullptr);
   CHECK_REFUSED(Errc::out_of_memory, s->allocate_bytes_async(4 * limit, pool));
-  CHECK_WORKS(*s);
 }
 
 // --- In graphs --------------------------------------------------------------------------------------------------------
 
-TEST_CASE_FIXTURE(OneStream, "S39 S48 graph memory: allocated and freed by nodes, anew at each launch") {
-  if (!needs_graph_memory(*s)) return;
+CASE(GraphMemory, "S39 S48 graph memory: allocated and freed by nodes, anew at each launch") {
   const auto out = device().allocate<std::uint32_t>(100, MemoryKind::pinned);
   const GraphPtr graph = s->capture([&](Stream& c) {
-    auto memory = c.allocate_async<std::uint32_t>(100);
-    c.fill(memory, 6U);
+    auto memory = filled(c, 100, 6U);
     c.copy(out, memory);
     memory.reset();
   });
@@ -291,13 +262,11 @@ TEST_CASE_FIXTURE(OneStream, "S39 S48 graph memory: allocated and freed by nodes
   for (int i = 0; i < 3; ++i) {
     std::fill(out.host().begin(), out.host().end(), 0U);
     run(exec, *s);
-    CHECK(out.host()[0] == 6);
-    CHECK(out.host()[99] == 6);
+    CHECK(all_are(out, 6));
   }
 }
 
-TEST_CASE_FIXTURE(WithFork, "S36 S48 graph memory: the free depends on every user of the memory") {
-  if (!needs_graph_memory(*s)) return;
+CASE(GraphMemory, "S36 S48 graph memory: the free depends on every user of the memory") {
   const GraphPtr graph = s->capture([&](Stream& c) {
     auto memory = c.allocate_async<std::uint32_t>(2);           // 0
     forked->wait(c);
@@ -315,12 +284,10 @@ TEST_CASE_FIXTURE(WithFork, "S36 S48 graph memory: the free depends on every use
   REQUIRE(t.nodes[5] == NodeKind::free);
   check_topology(t, {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}}, {{1, 2}});
   run(graph, *s);
-  CHECK(board[0] == 1);
-  CHECK(board[1] == 2);
+  CHECK(board.shown({0, 1}) == Values{1, 2});
 }
 
-TEST_CASE_FIXTURE(WithFork, "S36 S48 graph memory: of a forked stream, dropped before or after the fork was joined") {
-  if (!needs_graph_memory(*s)) return;
+CASE(GraphMemory, "S36 S48 graph memory: of a forked stream, dropped before or after the fork was joined") {
   const GraphPtr graph = s->capture([&](Stream& c) {
     forked->wait(c);
     auto early = forked->allocate_async<std::uint32_t>(1);
@@ -332,21 +299,16 @@ TEST_CASE_FIXTURE(WithFork, "S36 S48 graph memory: of a forked stream, dropped b
     early.reset();
     c.wait(*forked);
     late.reset();
-    board.show(c, 0);
-    board.show(c, 1);
+    board.show(c, {0, 1});
   });
   const GraphExecPtr exec = graph->instantiate();
   for (int i = 0; i < 2; ++i) {
     run(exec, *s);
-    CHECK(board[0] == 3);
-    CHECK(board[1] == 4);
+    CHECK(board.shown({0, 1}) == Values{3, 4});
   }
-  CHECK_WORKS(*forked);
 }
 
-TEST_CASE_FIXTURE(
-    WithBoard, "S37 S48 graph memory: not freed in the capture, it belongs to the graph, which can be launched again") {
-  if (!needs_graph_memory(*s)) return;
+CASE(GraphMemory, "S37 S48 graph memory: not freed in the capture, it belongs to the graph, which can be launched again") {
   Buffer<std::uint32_t> memory;
   GraphPtr graph = s->capture([&](Stream& c) {
     memory = c.allocate_async<std::uint32_t>(1);
@@ -367,17 +329,13 @@ TEST_CASE_FIXTURE(
     CHECK(board[0] == 8);
   }
   exec.reset();
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(
-    OneStream,
-    "S37 S38 S48 graph memory: a graph that allocates has no second one: no clone, no child, no second executable") {
-  if (!needs_graph_memory(*s)) return;
+CASE(GraphMemory,
+     "S37 S38 S48 graph memory: a graph that allocates has no second one: no clone, no child, no second executable") {
   std::uint32_t shown = 0;
   const GraphPtr graph = s->capture([&](Stream& c) {
-    const auto memory = c.allocate_async<std::uint32_t>(1);
-    c.fill(memory, 6U);
+    const auto memory = filled(c, 1, 6U);
     c.copy(weir::Span(&shown, 1), memory);
   });
   if (device().supports(Feature::graph_clone)) CHECK_REFUSED(Errc::unsupported, graph->clone());
@@ -397,8 +355,7 @@ TEST_CASE_FIXTURE(
   CHECK(shown == 6);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S32 S48 graph memory: of a capture that fails harms nothing") {
-  if (!needs_graph_memory(*s)) return;
+CASE(GraphMemory, "S32 S48 graph memory: of a capture that fails harms nothing") {
   Buffer<std::uint32_t> memory;
   CHECK_THROWS_AS(s->capture([&](Stream& c) {
     memory = c.allocate_async<std::uint32_t>(100);
@@ -408,16 +365,12 @@ TEST_CASE_FIXTURE(OneStream, "S32 S48 graph memory: of a capture that fails harm
                   Boom);
   memory.reset();
   CHECK_WORKS(*s);
-  const auto next = s->allocate_async<std::uint32_t>(100);
-  s->fill(next, 1U);
-  s->synchronize();
+  const auto next = filled(*s, 100, 1U);
 }
 
-TEST_CASE_FIXTURE(
-    WithBoard, "S40 S48 graph memory: stream-ordered memory made before a capture and dropped in it is freed behind it") {
+CASE(WithBoard, "S40 S48 graph memory: stream-ordered memory made before a capture and dropped in it is freed behind it") {
   if (!needs_async(*s) || !needs_capture(*s)) return;
-  auto memory = s->allocate_async<std::uint32_t>(100);
-  s->fill(memory, 1U);
+  auto memory = filled(*s, 100, 1U);
   s->begin_capture();
   board.put(*s, 0, 1);
   memory.reset();
@@ -460,8 +413,7 @@ TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be fr
       CAPTURE(beside_another);
       const weir::MemoryPoolPtr pool = own_pool();
       StreamPtr s = device().create_stream();
-      auto memory = s->allocate_async<std::uint32_t>(100, pool);
-      s->fill(memory, 1U);
+      auto memory = filled(*s, 100, 1U, pool);
       if (beside_another) observer->begin_capture();
       s->begin_capture({.mode = way.mode});
       way.drop({s, memory});
@@ -475,7 +427,4 @@ TEST_CASE("S9 S40 S48 drop: a stream that captures, whose own memory is to be fr
   CHECK_WORKS(*observer);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::async_memory_cases

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <coroutine>
 #include <deque>
-#include <exception>
-#include <string>
 
 #include "capture.hpp"
 #include "weir/await.hpp"
 
 /// Awaiting streams and events, in coroutines and by functions.
-namespace conformance {
-namespace {
-
-using weir::completion;
-using weir::UniqueFunction;
-using weir::when_done;
+namespace conformance::awaiting_cases {
 
 TEST_SUITE_BEGIN("awaiting");
 
@@ -51,8 +44,7 @@ class Executor {
   std::deque<UniqueFunction<void()>> functions_;
 };
 
-TEST_CASE_FIXTURE(WithBoard, "S19 when done: the function is called once the stream's work is done, and not before") {
-  if (!needs_gate(*s)) return;
+CASE(WithGate, "S19 when done: the function is called once the stream's work is done, and not before") {
   Latch called;
   std::uint32_t seen = 0;
   bool failed = true;
@@ -72,7 +64,7 @@ TEST_CASE_FIXTURE(WithBoard, "S19 when done: the function is called once the str
   CHECK_FALSE(failed);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S19 S21 await: a coroutine goes on behind a stream's work, and behind an event") {
+CASE(WithBoard, "S19 S21 await: a coroutine goes on behind a stream's work, and behind an event") {
   Latch done;
   std::uint32_t first = 0, second = 0;
   const auto task = [&]() -> Task {
@@ -91,7 +83,7 @@ TEST_CASE_FIXTURE(WithBoard, "S19 S21 await: a coroutine goes on behind a stream
   CHECK(second == 8);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S19 await: a coroutine goes on where the program's executor runs it") {
+CASE(OneStream, "S19 await: a coroutine goes on where the program's executor runs it") {
   Executor executor;
   bool done = false;
   std::thread::id on;
@@ -107,7 +99,7 @@ TEST_CASE_FIXTURE(OneStream, "S19 await: a coroutine goes on where the program's
   CHECK(on == std::this_thread::get_id());
 }
 
-TEST_CASE_FIXTURE(OneStream, "S19 await: a host function's exception comes out of it, and so does the misuse of a stream") {
+CASE(OneStream, "S19 await: a host function's exception comes out of it, and so does the misuse of a stream") {
   Latch done;
   std::string thrown;
   Errc closed{}, capturing{};
@@ -170,13 +162,10 @@ TEST_CASE("S19 S27 when done: many streams, from many threads, each function onc
   CHECK(eventually([&] { return calls == threads * rounds; }));
 }
 
-TEST_CASE("S19 S31 when done: while another stream captures in the mode 'global', the capture goes on") {
-  const StreamPtr s = device().create_stream(), capturing = device().create_stream();
-  if (!needs_capture(*s)) return;
-  Board board;
+CASE(CaptureAndOther, "S19 S31 when done: while another stream captures in the mode 'global', the capture goes on") {
   Latch called;
-  capturing->begin_capture(CaptureMode::global);
-  board.set(*capturing, 0, 1);
+  other->begin_capture(CaptureMode::global);
+  board.set(*other, 0, 1);
   on_another_thread([&] {
     board.set(*s, 1, 2);
     const Refusal refusal = refusal_of([&] { when_done(*s, [&](std::exception_ptr) { called.open(); }); });
@@ -184,26 +173,22 @@ TEST_CASE("S19 S31 when done: while another stream captures in the mode 'global'
     if (refusal.threw) called.open();
   });
   std::this_thread::sleep_for(2ms);  // the thread gets its chance to ask what it must not
-  CHECK(capturing->end_capture()->node_count() == 1);
+  CHECK(other->end_capture()->node_count() == 1);
   CHECK(called.wait());
 }
 
-TEST_CASE("S19 S31 when done: an event may be awaited while another stream captures in the mode 'global'") {
-  const StreamPtr s = device().create_stream(), capturing = device().create_stream();
-  if (!needs_capture(*s)) return;
-  Board board;
+CASE(CaptureAndOther, "S19 S31 when done: an event may be awaited while another stream captures in the mode 'global'") {
   board.set(*s, 1, 2);
   const EventPtr event = s->record();
   Latch called;
-  capturing->begin_capture(CaptureMode::global);
-  board.set(*capturing, 0, 1);
+  other->begin_capture(CaptureMode::global);
+  board.set(*other, 0, 1);
   on_another_thread([&] { when_done(event, [&](std::exception_ptr) { called.open(); }); });
   CHECK(called.wait());
-  CHECK(capturing->end_capture()->node_count() == 1);
+  CHECK(other->end_capture()->node_count() == 1);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S19 S31 when done: of an event that a capture records, is an error, and the capture goes on") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S19 S31 when done: of an event that a capture records, is an error, and the capture goes on") {
   s->begin_capture(CaptureMode::relaxed);
   board.set(*s, 0, 1);
   const EventPtr event = s->record();
@@ -211,14 +196,11 @@ TEST_CASE_FIXTURE(WithBoard, "S19 S31 when done: of an event that a capture reco
   CHECK(s->end_capture()->node_count() == 1);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S19 when done: what is not there is refused") {
+CASE(OneStream, "S19 when done: what is not there is refused") {
   const auto nothing = [](std::exception_ptr) {};
   CHECK_REFUSED(Errc::invalid_argument, when_done(weir::StreamRef(nullptr), nothing));
   CHECK_REFUSED(Errc::invalid_argument, when_done(weir::Ref<weir::Event>(nullptr), nothing));
   CHECK_REFUSED(Errc::invalid_argument, when_done(*s, nullptr));
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::awaiting_cases

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <string>
-#include <vector>
-
 #include "core/saved/kernel_bundle_format.hpp"
 #include "support.hpp"
 
 /// Kernels that were compiled ahead of time for NVIDIA, AMD and the CPU, and are embedded in this program.
-namespace conformance {
-namespace {
+namespace conformance::bundles_cases {
 
-using weir::Error;
-using weir::KernelBundle;
-using weir::ModulePtr;
 using weir::detail::BundleWriter;
 namespace record = weir::detail::record;
 
@@ -85,16 +77,14 @@ bool has_fitting_image() {
   return false;
 }
 
-TEST_CASE("S1 bundle: kernels of this program, from an image or from their source") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 bundle: kernels of this program, from an image or from their source") {
   CHECK(ahead().name() == "ahead.cu");
   CHECK(ahead().source());
   CHECK(ahead().headers().size() == 1);
   check_turn(device().load(ahead()));
 }
 
-TEST_CASE("S1 bundle: kernels of C++ linkage and instances of templates, from an image or from the source") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 bundle: kernels of C++ linkage and instances of templates, from an image or from the source") {
   check_names(device().load(ahead()));
   const std::vector<std::byte> source = changed(false, true);
   check_names(device().load(KernelBundle(source)));
@@ -139,8 +129,7 @@ TEST_CASE("S1 bundle: without its source, an image that fits is loaded, and with
   CHECK(refusal.says(device().properties().architecture));
 }
 
-TEST_CASE("S1 bundle: without images its source is compiled, with the headers and macros that it carries") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 bundle: without images its source is compiled, with the headers and macros that it carries") {
   const std::vector<std::byte> source = changed(false, true);
   check_turn(device().load(KernelBundle(source)));
 }
@@ -154,8 +143,7 @@ TEST_CASE("S1 bundle: an image that the driver refuses is passed over") {
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S1 bundle: loaded from several threads, each module has its own variables") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 bundle: loaded from several threads, each module has its own variables") {
   const ModulePtr first = device().load(ahead());
   ModulePtr second;
   on_another_thread([&] { second = device().load(ahead()); });
@@ -164,7 +152,4 @@ TEST_CASE("S1 bundle: loaded from several threads, each module has its own varia
   check_turn(second);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::bundles_cases

@@ -62,9 +62,19 @@ inline void check_topology(const Topology& t, NodePairs ordered, NodePairs apart
     CHECK_MESSAGE((!t.reaches(one, other) && !t.reaches(other, one)), one << " and " << other << " are ordered");
 }
 
-/// For cases about forks: a stream that captures, and a stream that joins its capture.
-struct WithFork : WithBoard {
+/// For cases of captures by `s`.
+struct Capture : WithBoard {
+  bool is_possible() { return needs_capture(*s); }
+};
+/// With another stream.
+struct CaptureAndOther : WithOther {
+  bool is_possible() { return needs_capture(*s); }
+};
+/// With a stream that joins the capture.
+struct Fork : Capture {
   const StreamPtr forked = device().create_stream();
+
+  void finish() { check_usable({s, forked}); }
 };
 
 /// A capture around a wrong call. It must continue, and its graph must have the work before and after the call.

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <functional>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "support.hpp"
 
 /// Closing and dropping streams.
-namespace conformance {
-namespace {
+namespace conformance::closing_cases {
 
 TEST_SUITE_BEGIN("closing");
 
-TEST_CASE_FIXTURE(OneStream, "S9 close: idempotent") {
+CASE(OneStream, "S9 close: idempotent") {
   CHECK_FALSE(s->is_closed());
   s->close();
   CHECK(s->is_closed());
@@ -22,8 +15,8 @@ TEST_CASE_FIXTURE(OneStream, "S9 close: idempotent") {
   CHECK(s->is_closed());
 }
 
-TEST_CASE_FIXTURE(
-    WithBoard, "S9 close: every later use is refused, before the driver could take its null handle for the default stream") {
+CASE(WithBoard,
+     "S9 close: every later use is refused, before the driver could take its null handle for the default stream") {
   const StreamPtr open = device().create_stream();
   const EventPtr event = device().create_event();
   const Word32 word32;
@@ -83,7 +76,7 @@ TEST_CASE_FIXTURE(
   CHECK_WORKS(*open);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S9 S37 close: a graph is not launched on a closed stream") {
+CASE(WithBoard, "S9 S37 close: a graph is not launched on a closed stream") {
   const StreamPtr open = device().create_stream();
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   const GraphExecPtr exec = s->capture([&](Stream& c) { board.put(c, 0, 1); })->instantiate();
@@ -108,16 +101,15 @@ void check_ends(TwoStreams& streams, const std::function<void(StreamPtr&)>& end)
   CHECK(streams.board[0] == 1);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S9 close: does not wait for the stream's work, which is done all the same") {
+CASE(TwoStreams, "S9 close: does not wait for the stream's work, which is done all the same") {
   check_ends(*this, [](StreamPtr& s) { s->close(); });
 }
 
-TEST_CASE_FIXTURE(
-    TwoStreams, "S9 drop: the last owner's departure does not wait for the stream's work, which is done all the same") {
+CASE(TwoStreams, "S9 drop: the last owner's departure does not wait for the stream's work, which is done all the same") {
   check_ends(*this, [](StreamPtr& s) { s.reset(); });
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S9 S23 drop: a stream that waits for one that was dropped still waits for its work") {
+CASE(TwoStreams, "S9 S23 drop: a stream that waits for one that was dropped still waits for its work") {
   check_order(*a, *b, [&] {
     b->wait(*a);
     a.reset();
@@ -140,7 +132,7 @@ TEST_CASE("S9 S21 drop: an event outlives the stream on which it was recorded") 
   CHECK(event->is_complete());
 }
 
-TEST_CASE_FIXTURE(OneStream, "S9 S28 drop: host functions of a dropped stream run, and what they own goes afterwards") {
+CASE(OneStream, "S9 S28 drop: host functions of a dropped stream run, and what they own goes afterwards") {
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
   const auto ran = std::make_shared<Latch>();
   Owned owned;
@@ -176,8 +168,7 @@ TEST_CASE("S9 S31 close: ends and drops a capture that the stream began, and let
     by_close ? origin->close() : origin.reset();
     CHECK(forked->capture_status() == CaptureStatus::none);
     CHECK_WORKS(*forked);
-    CHECK(board[0] == 0);
-    CHECK(board[1] == 0);
+    CHECK(board.shown({0, 1}) == Values{0, 0});
     // Nothing of the capture is left that would forbid what captures forbid.
     CHECK(device().allocate<int>(4).data() != nullptr);
     const StreamPtr next = device().create_stream();
@@ -196,7 +187,4 @@ TEST_CASE("S9 S17 close: of a stream that is current does not disturb the scope'
   CHECK(*weir::current_stream(device()) == *before);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::closing_cases

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <cstring>
-#include <limits>
-#include <numeric>
-#include <string>
-#include <vector>
 
 #include "capture.hpp"
 
 /// Copies: with types, in bytes, in two dimensions, and between all pairs of memory kinds.
-namespace conformance {
-namespace {
+namespace conformance::copies_cases {
 
 TEST_SUITE_BEGIN("copies");
-
-std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t first = 1) {
-  std::vector<std::uint32_t> v(count);
-  std::iota(v.begin(), v.end(), first);
-  return v;
-}
 
 /// Rows of bytes at a pitch.
 template <class T>
@@ -29,9 +17,9 @@ PitchedSpan<std::byte> rows(std::nullptr_t, std::size_t pitch, std::size_t width
   return {nullptr, {width, height}, pitch, 0};
 }
 
-TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: from host to device and back, from what has data and size") {
-  const auto source = numbers(1000);
-  std::vector<std::uint32_t> back(1000);
+CASE(OneStream, "S42 S43 copy: from host to device and back, from what has data and size") {
+  const auto source = numbers(1000, 1);
+  Values back(1000);
   const auto memory = device().allocate<std::uint32_t>(1000);
   s->copy(memory, source);
   s->copy(back, memory);
@@ -49,7 +37,7 @@ TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: from host to device and back, from w
   CHECK(back[2] == 8);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: between every pair of kinds of memory, the direction found from the addresses") {
+CASE(OneStream, "S42 S43 copy: between every pair of kinds of memory, the direction found from the addresses") {
   constexpr std::size_t count = 257;
   std::vector<MemoryKind> kinds = {MemoryKind::device, MemoryKind::pinned};
   if (device().supports(Feature::managed_memory)) kinds.push_back(MemoryKind::managed);
@@ -60,7 +48,7 @@ TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: between every pair of kinds of memor
       const auto a = device().allocate<std::uint32_t>(count, from);
       const auto b = device().allocate<std::uint32_t>(count, to);
       const auto source = numbers(count, first += 1000);
-      std::vector<std::uint32_t> back(count);
+      Values back(count);
       s->copy(a, source);
       s->copy(b, a);
       s->copy(back, b);
@@ -70,11 +58,11 @@ TEST_CASE_FIXTURE(OneStream, "S42 S43 copy: between every pair of kinds of memor
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S19 S43 read: elements come back behind the work before, and none while the stream captures") {
+CASE(OneStream, "S19 S43 read: elements come back behind the work before, and none while the stream captures") {
   const auto memory = device().allocate<std::uint32_t>(1000);
   s->fill(memory, 1U);
   s->fill(memory.subspan(0, 500), 2U);
-  const std::vector<std::uint32_t> back = s->read(memory);
+  const Values back = s->read(memory);
   CHECK(s->is_complete());
   CHECK(back.size() == 1000);
   CHECK(back[499] == 2);
@@ -90,9 +78,9 @@ TEST_CASE_FIXTURE(OneStream, "S19 S43 read: elements come back behind the work b
   CHECK(graph->node_count() == 0);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S42 copy: more bytes than there can be is an error without effect") {
+CASE(OneStream, "S42 copy: more bytes than there can be is an error without effect") {
   const auto memory = device().allocate<std::uint32_t>(16);
-  std::vector<std::uint32_t> host(16, 3);
+  Values host(16, 3);
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   const Span<std::uint32_t> endless(memory.data(), most / 4 + 2);  // 4 bytes, were it to wrap
   const Span<std::uint32_t> there(host.data(), most / 4 + 2);
@@ -106,14 +94,13 @@ TEST_CASE_FIXTURE(OneStream, "S42 copy: more bytes than there can be is an error
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(host.data(), 64, 64, 5), rows(memory.data(), most / 4, 64, 5)));
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(host.data(), most, most, 1), rows(memory.data(), most, most, 1)));
   s->synchronize();
-  CHECK(host == std::vector<std::uint32_t>(16, 3));
-  CHECK_WORKS(*s);
+  CHECK(host == Values(16, 3));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy: from host to host, in the stream's order") {
-  const auto source = numbers(100);
+CASE(OneStream, "S43 copy: from host to host, in the stream's order") {
+  const auto source = numbers(100, 1);
   const auto memory = device().allocate<std::uint32_t>(100);
-  std::vector<std::uint32_t> first(100), second(100);
+  Values first(100), second(100);
   s->copy(memory, source);
   s->copy(first, memory);
   s->copy(second, first);
@@ -121,7 +108,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: from host to host, in the stream's order
   CHECK(second == source);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy: megabytes, and odd counts at odd offsets") {
+CASE(OneStream, "S43 copy: megabytes, and odd counts at odd offsets") {
   constexpr std::size_t size = (std::size_t{8} << 20U) + 3;
   std::vector<unsigned char> source(size), back(size);
   for (std::size_t i = 0; i < size; ++i) source[i] = static_cast<unsigned char>(i * 31 + (i >> 11U));
@@ -138,10 +125,9 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: megabytes, and odd counts at odd offsets
   CHECK(back[2] == source[size - 1]);
 }
 
-TEST_CASE_FIXTURE(
-    OneStream, "S43 copy: of pageable memory, which may be changed as soon as the stream has been waited for") {
+CASE(OneStream, "S43 copy: of pageable memory, which may be changed as soon as the stream has been waited for") {
   const auto memory = device().allocate<std::uint32_t>(50000);
-  std::vector<std::uint32_t> host(50000), back(50000);
+  Values host(50000), back(50000);
   for (std::uint32_t round = 1; round <= 5; ++round) {
     std::fill(host.begin(), host.end(), round);
     s->copy(memory, host);
@@ -151,8 +137,7 @@ TEST_CASE_FIXTURE(
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy: to and from pinned memory does not block the host while the stream is held") {
-  if (!needs_gate(*s)) return;
+CASE(WithGate, "S43 copy: to and from pinned memory does not block the host while the stream is held") {
   const auto memory = device().allocate<std::uint32_t>(1000);
   const auto in = device().allocate<std::uint32_t>(1000, MemoryKind::pinned);
   const auto out = device().allocate<std::uint32_t>(1000, MemoryKind::pinned);
@@ -165,14 +150,13 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: to and from pinned memory does not block
   CHECK(out.host()[999] == 0);
   std::fill(in.host().begin(), in.host().end(), 2U);  // the address is used when the work runs
   gate.finish(*s);
-  CHECK(out.host()[0] == 2);
-  CHECK(out.host()[999] == 2);
+  CHECK(all_are(out, 2));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S42 copy: lengths must agree, else it is an error without effect") {
+CASE(OneStream, "S42 copy: lengths must agree, else it is an error without effect") {
   const auto memory = device().allocate<std::uint32_t>(8);
-  const std::vector<std::uint32_t> longer(9, 7), shorter(7, 7), none;
-  std::vector<std::uint32_t> back(8, 1);
+  const Values longer(9, 7), shorter(7, 7), none;
+  Values back(8, 1);
   s->fill(memory, 3U);
   CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, longer));
   CHECK_REFUSED(Errc::length_mismatch, s->copy(memory, shorter));
@@ -182,10 +166,10 @@ TEST_CASE_FIXTURE(OneStream, "S42 copy: lengths must agree, else it is an error 
   const Refusal refusal = refusal_of([&] { s->copy(memory, longer); });
   CHECK(refusal.says("8"));
   CHECK(refusal.says("9"));
-  CHECK(s->read(memory) == std::vector<std::uint32_t>(8, 3));
+  CHECK(s->read(memory) == Values(8, 3));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S42 copy: of nothing does nothing, wherever it points") {
+CASE(OneStream, "S42 copy: of nothing does nothing, wherever it points") {
   if (device().supports(Feature::graph_capture)) {
     const GraphPtr graph = s->capture([](Stream& c) {
       std::vector<int> nothing;
@@ -203,21 +187,18 @@ TEST_CASE_FIXTURE(OneStream, "S42 copy: of nothing does nothing, wherever it poi
   s->copy(empty, Span<const int>());
   s->copy_bytes(nullptr, nullptr, 0);
   CHECK(s->is_complete());
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S42 copy: from or to null is an error") {
+CASE(OneStream, "S42 copy: from or to null is an error") {
   const auto memory = device().allocate<int>(4);
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, memory.data(), 4));
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(memory.data(), nullptr, 4));
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(nullptr, 4, 4, 1), rows(memory.data(), 4, 4, 1)));
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(memory.data(), 4, 4, 1), rows(nullptr, 4, 4, 1)));
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(
-    OneStream,
-    "S43 copy 2D: rows at their pitches, in both directions and on the device; nothing between the rows is touched") {
+CASE(OneStream,
+     "S43 copy 2D: rows at their pitches, in both directions and on the device; nothing between the rows is touched") {
   constexpr std::size_t width = 13, height = 7, device_pitch = 32, host_pitch = 20, other_pitch = 64;
   std::vector<unsigned char> source(host_pitch * height), back(host_pitch * height, 0xAA);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<unsigned char>(i + 1);
@@ -240,8 +221,7 @@ TEST_CASE_FIXTURE(
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy 2D: is one node of a graph") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S43 copy 2D: is one node of a graph") {
   const auto in = device().allocate<std::uint32_t>(64, MemoryKind::pinned);
   const auto memory = device().allocate<std::uint32_t>(64);
   const auto out = device().allocate<std::uint32_t>(64, MemoryKind::pinned);
@@ -250,7 +230,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy 2D: is one node of a graph") {
     c.copy(rows(out.data(), 16, 12, 4), rows(memory.data(), 32, 12, 4));
   });
   CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::copy, NodeKind::copy});
-  std::iota(in.host().begin(), in.host().end(), 100U);
+  std::ranges::copy(numbers(64, 100), in.host().begin());
   std::fill(out.host().begin(), out.host().end(), 0U);
   run(graph, *s);
   for (std::size_t y = 0; y < 4; ++y) {
@@ -258,18 +238,16 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy 2D: is one node of a graph") {
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy 2D: rows that overlap at their pitch are an error; one row needs no pitch") {
+CASE(OneStream, "S43 copy 2D: rows that overlap at their pitch are an error; one row needs no pitch") {
   const auto a = device().allocate<unsigned char>(256);
   const auto b = device().allocate<unsigned char>(256);
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(a.data(), 15, 16, 2), rows(b.data(), 16, 16, 2)));
   CHECK_REFUSED(Errc::invalid_argument, s->copy(rows(a.data(), 16, 16, 2), rows(b.data(), 8, 16, 2)));
   s->copy(rows(a.data(), 0, 16, 1), rows(b.data(), 0, 16, 1));
   s->copy(rows(a.data(), 16, 16, 16), rows(b.data(), 16, 16, 16));
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S39 S43 copy: captured, it is a node, and its addresses are used at each launch") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S39 S43 copy: captured, it is a node, and its addresses are used at each launch") {
   const auto in = device().allocate<std::uint32_t>(16, MemoryKind::pinned);
   const auto memory = device().allocate<std::uint32_t>(16);
   const auto out = device().allocate<std::uint32_t>(16, MemoryKind::pinned);
@@ -286,23 +264,22 @@ TEST_CASE_FIXTURE(OneStream, "S39 S43 copy: captured, it is a node, and its addr
   }
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S39 S42 copy: a wrong one inside a capture is refused, and the capture goes on") {
-  if (!needs_capture(*s)) return;
-  const std::vector<std::uint32_t> two(2);
+CASE(Capture, "S39 S42 copy: a wrong one inside a capture is refused, and the capture goes on") {
+  const Values two(2);
   Survivor capture(*s, CaptureMode::thread_local_);
   CHECK_REFUSED(Errc::length_mismatch, s->copy(board.cell(0), two));
   CHECK_REFUSED(Errc::invalid_argument, s->copy_bytes(nullptr, board.cell(0).data(), 4));
   capture.finish();
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy: the device's own, blocking one is done when it returns, and orders nothing") {
+CASE(OneStream, "S43 copy: the device's own, blocking one is done when it returns, and orders nothing") {
   const auto memory = device().allocate<std::uint32_t>(100);
-  const auto source = numbers(100);
-  std::vector<std::uint32_t> back(100);
+  const auto source = numbers(100, 1);
+  Values back(100);
   device().copy(memory, source);
   device().copy(back, memory);
   CHECK(back == source);
-  CHECK_REFUSED(Errc::length_mismatch, device().copy(memory, numbers(99)));
+  CHECK_REFUSED(Errc::length_mismatch, device().copy(memory, numbers(99, 1)));
   CHECK_REFUSED(Errc::invalid_argument, device().copy_bytes(nullptr, memory.data(), 4));
   device().copy_bytes(nullptr, nullptr, 0);
   if (!needs_gate(*s)) return;
@@ -314,8 +291,8 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: the device's own, blocking one is done w
   gate.finish(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy: of registered memory is asynchronous like that of pinned memory") {
-  std::vector<std::uint32_t> host(4096, 5);
+CASE(OneStream, "S43 copy: of registered memory is asynchronous like that of pinned memory") {
+  Values host(4096, 5);
   if (!needs(*s, {Feature::host_registration}, [&] { (void)device().register_host(std::span(host)); })) return;
   if (!needs_gate(*s)) return;
   const auto memory = device().allocate<std::uint32_t>(4096);
@@ -341,7 +318,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy: of registered memory is asynchronous lik
   CHECK_REFUSED(Errc::invalid_argument, device().register_host(Span<int>()));
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S43 copy: between the device and itself as if between two") {
+CASE(WithBoard, "S43 copy: between the device and itself as if between two") {
   board.set(*s, 0, 9);
   s->copy_peer(board.cell(1).data(), device(), board.cell(0).data(), device(), sizeof(std::uint32_t));
   CHECK(board.read(*s, 1) == 9);
@@ -353,11 +330,11 @@ TEST_CASE_FIXTURE(WithBoard, "S43 copy: between the device and itself as if betw
   CHECK(board.read(*s, 2) == 9);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {
+CASE(OneStream, "S43 copy 3D: a box goes from one volume to another, and nothing around it is touched") {
   constexpr Extent all{7, 5, 4}, box{3, 2, 3};
   constexpr Position from{2, 1, 1}, to{4, 3, 0};
   const std::size_t count = all.width * all.height * all.depth;
-  const std::vector<std::uint32_t> source = numbers(count, 0);
+  const Values source = numbers(count);
   const auto a = device().allocate<std::uint32_t>(count), b = device().allocate<std::uint32_t>(count);
   const auto shown = device().allocate<std::uint32_t>(count, MemoryKind::pinned);
   const auto work = [&](Stream& on) {
@@ -390,13 +367,13 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: a box goes from one volume to another
   check();
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: pageable host memory, slices at a pitch of their own, and fills") {
+CASE(OneStream, "S43 copy 3D: pageable host memory, slices at a pitch of their own, and fills") {
   constexpr std::size_t row = 64, rows_apart = 6, count = row * rows_apart * 3 / 4;
   const auto memory = device().allocate<std::uint32_t>(count);
   s->fill(memory, 7U);
   const PitchedSpan<std::uint32_t> volume{memory.data(), {10, 4, 3}, row, row * rows_apart};
-  const std::vector<std::uint32_t> in = numbers(10 * 4 * 3, 100);
-  std::vector<std::uint32_t> out(in.size()), whole(count);
+  const Values in = numbers(10 * 4 * 3, 100);
+  Values out(in.size()), whole(count);
   s->copy(volume, pitched(in, volume.extent));
   s->copy(pitched(out, volume.extent), volume);
   s->fill(volume.box({1, 1, 1}, {2, 2, 2}), 5U);
@@ -410,7 +387,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: pageable host memory, slices at a pit
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: misuse has its error and no effect") {
+CASE(OneStream, "S43 copy 3D: misuse has its error and no effect") {
   const auto a = device().allocate<std::uint32_t>(64), b = device().allocate<std::uint32_t>(64);
   const auto at = [](const Buffer<std::uint32_t>& buffer, std::size_t row, std::size_t slice) {
     return PitchedSpan<std::uint32_t>{buffer.data(), {2, 2, 2}, row, slice};
@@ -427,10 +404,9 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy 3D: misuse has its error and no effect") 
   CHECK_REFUSED(Errc::invalid_argument, pitched(a, {4, 4, 4}).box({0, 0, 4}, {1}));
   CHECK_REFUSED(Errc::invalid_argument, pitched(a, {4, 4, 4}).box({0, 1}, {1, SIZE_MAX}));
   s->copy(pitched(a, {0, 2, 2}), pitched(b, {0, 2, 2}));
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy batch: many copies in one call, in the order of the stream, also captured") {
+CASE(OneStream, "S43 copy batch: many copies in one call, in the order of the stream, also captured") {
   constexpr std::size_t count = 100, length = 16;
   const auto source = device().allocate<std::uint32_t>(count * length);
   const auto to = device().allocate<std::uint32_t>(count * length);
@@ -442,10 +418,10 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy batch: many copies in one call, in the or
   }
   copies.push_back({nullptr, nullptr, 0});
   if (!needs(*s, {Feature::batch_copies}, [&] { s->copy_batch(copies); })) return;
-  const std::vector<std::uint32_t> values = numbers(count * length, 0);
+  const Values values = numbers(count * length);
   std::copy(values.begin(), values.end(), pinned.host().begin());
   const auto check = [&](Stream& on) {
-    const std::vector<std::uint32_t> result = on.read(to);
+    const Values result = on.read(to);
     for (std::size_t i = 0; i < result.size(); ++i)
       REQUIRE(result[i] == (count - 1 - i / length) * length + i % length);
   };
@@ -467,7 +443,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy batch: many copies in one call, in the or
   check(*s);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S43 copy batch: misuse has its error and no effect") {
+CASE(OneStream, "S43 copy batch: misuse has its error and no effect") {
   const auto memory = device().allocate<std::uint32_t>(4);
   if (!device().supports(Feature::batch_copies)) return;
   s->fill(memory, 1U);
@@ -479,11 +455,7 @@ TEST_CASE_FIXTURE(OneStream, "S43 copy batch: misuse has its error and no effect
   CHECK_REFUSED(Errc::invalid_argument, s->copy_batch(Batch{good}, static_cast<weir::SourceAccess>(7)));
   s->copy_batch({});
   s->copy_batch(Batch{weir::BatchCopy{}, weir::BatchCopy{}});
-  CHECK(s->read(memory) == std::vector<std::uint32_t>(4, 1));
-  CHECK_WORKS(*s);
+  CHECK(s->read(memory) == Values(4, 1));
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::copies_cases

@@ -2,26 +2,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <functional>
 #include <optional>
-#include <string>
-#include <thread>
-#include <utility>
 
 #include "support.hpp"
 
 /// The current stream: a stack for each thread and device.
-namespace conformance {
-namespace {
-
-using weir::current_stream;
-using weir::StreamScope;
+namespace conformance::current_stream_cases {
 
 TEST_SUITE_BEGIN("current stream");
 
-TEST_CASE_FIXTURE(TwoStreams, "S17 S18 scope: the default stream is current at first; nested scopes restore the outer one") {
+CASE(TwoStreams, "S17 S18 scope: the default stream is current at first; nested scopes restore the outer one") {
   const StreamPtr legacy = device().default_stream();
   CHECK(*current_stream(device()) == *legacy);
   CHECK(*current_stream(device()) == *legacy);  // making a stream does not make it current
@@ -95,7 +85,7 @@ TEST_CASE("S17 S18 scope: each thread has its own stack") {
   CHECK(*current_stream(device()) == *mine);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S17 S27 scope: one stream made current in two threads and dropped in both") {
+CASE(OneStream, "S17 S27 scope: one stream made current in two threads and dropped in both") {
   std::atomic<int> good{0};
   const auto use = [&good](StreamPtr mine) {
     const StreamScope scope(std::move(mine));
@@ -154,8 +144,7 @@ TEST_CASE("S17 scope: one that ends on another thread is an error in the log, an
   });
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S17 scope: entering orders nothing: streams are ordered by waits alone") {
-  if (!needs_gate(*a)) return;
+CASE(Holdable, "S17 scope: entering orders nothing: streams are ordered by waits alone") {
   {
     const StreamScope scope(a);
     gate.hold(*current_stream(device()));
@@ -168,7 +157,4 @@ TEST_CASE_FIXTURE(TwoStreams, "S17 scope: entering orders nothing: streams are o
   gate.finish(*a);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::current_stream_cases

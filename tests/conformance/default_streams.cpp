@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <future>
-#include <string>
 
 #include "support.hpp"
 
 /// The legacy default stream, which blocking streams wait for and which waits for them, and per-thread default streams.
-namespace conformance {
-namespace {
+namespace conformance::default_streams_cases {
 
 TEST_SUITE_BEGIN("default streams");
 
 bool needs_per_thread_stream() {
   return needs(device(), {Feature::per_thread_default_stream}, [&] { (void)device().per_thread_stream(); });
 }
+
+/// This thread's default stream.
+struct PerThread {
+  StreamPtr mine;
+
+  bool is_possible() {
+    if (!needs_per_thread_stream()) return false;
+    mine = device().per_thread_stream();
+    return true;
+  }
+  void finish() { check_usable({mine}); }
+};
 
 TEST_CASE("S8 default stream: asked for twice, the same; it works") {
   const StreamPtr a = device().default_stream();
@@ -48,31 +58,31 @@ struct Blocking : TwoStreams {
   StreamPtr first = device().create_stream({.blocking = true}), second = device().create_stream({.blocking = true});
 };
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: a blocking stream's later work waits for its work") {
+CASE(Blocking, "S2 S8 default stream: a blocking stream's later work waits for its work") {
   check_order(*legacy, *first);
 }
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: its later work waits for a blocking stream's work") {
+CASE(Blocking, "S2 S8 default stream: its later work waits for a blocking stream's work") {
   check_order(*first, *legacy);
 }
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
+CASE(Blocking, "S2 S8 default stream: it orders two blocking streams, as a barrier between them") {
   check_order(*first, *second, [&] { board.set(*legacy, 2, 7); });
 }
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: without its work in between, two blocking streams are independent") {
+CASE(Blocking, "S2 S8 default stream: without its work in between, two blocking streams are independent") {
   check_independent(*first, *second);
 }
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: a non-blocking stream does not wait for it") {
+CASE(Blocking, "S2 S8 default stream: a non-blocking stream does not wait for it") {
   check_independent(*legacy, *a);
 }
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 default stream: it does not wait for a non-blocking stream") {
+CASE(Blocking, "S2 S8 default stream: it does not wait for a non-blocking stream") {
   check_independent(*a, *legacy);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S8 S22 S23 default stream: it records, waits and is waited for like any other") {
+CASE(WithBoard, "S8 S22 S23 default stream: it records, waits and is waited for like any other") {
   const StreamPtr legacy = device().default_stream();
   const StreamPtr free = device().create_stream();
   board.set(*legacy, 0, 3);
@@ -94,8 +104,7 @@ TEST_CASE("S8 S28 default stream: host functions run on it, in order") {
   CHECK(order == "abcdefghij");
 }
 
-TEST_CASE("S8 per-thread default stream: equal within a thread, of its own kind, and no other stream") {
-  if (!needs_per_thread_stream()) return;
+CASE(PerThread, "S8 per-thread default stream: equal within a thread, of its own kind, and no other stream") {
   const StreamPtr a = device().per_thread_stream();
   const StreamPtr b = device().per_thread_stream();
   CHECK(a->kind() == StreamKind::per_thread_default);
@@ -106,9 +115,7 @@ TEST_CASE("S8 per-thread default stream: equal within a thread, of its own kind,
   CHECK_WORKS(*a);
 }
 
-TEST_CASE("S8 per-thread default stream: another thread has another, and may not use this one") {
-  if (!needs_per_thread_stream()) return;
-  const StreamPtr mine = device().per_thread_stream();
+CASE(PerThread, "S8 per-thread default stream: another thread has another, and may not use this one") {
   StreamPtr theirs;
   bool equal = true, their_own_works = false;
   Refusal use, query, wait;
@@ -126,12 +133,9 @@ TEST_CASE("S8 per-thread default stream: another thread has another, and may not
   for (const Refusal& refusal : {use, query, wait}) CHECK_MESSAGE(refusal.is(Errc::wrong_thread), refusal.text);
   CHECK(*theirs != *mine);  // also now that their thread has ended
   CHECK_REFUSED(Errc::wrong_thread, theirs->synchronize());
-  CHECK_WORKS(*mine);
 }
 
-TEST_CASE("S8 S22 per-thread default stream: threads order them against each other by events") {
-  if (!needs_per_thread_stream()) return;
-  const StreamPtr mine = device().per_thread_stream();
+CASE(PerThread, "S8 S22 per-thread default stream: threads order them against each other by events") {
   if (!needs_gate(*mine)) return;
   Board board;
   EventPtr done;
@@ -158,16 +162,14 @@ TEST_CASE("S8 S22 per-thread default stream: threads order them against each oth
   CHECK(board[1] == 8);
 }
 
-TEST_CASE_FIXTURE(Blocking, "S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
+CASE(Blocking, "S2 S8 per-thread default stream: the legacy default stream and it wait for each other") {
   if (!needs_per_thread_stream()) return;
   const StreamPtr mine = device().per_thread_stream();
   CHECK_FALSE(mine->is_non_blocking());
   check_order(*legacy, *mine);
 }
 
-TEST_CASE("S8 S31 per-thread default stream: it captures") {
-  if (!needs_per_thread_stream()) return;
-  const StreamPtr mine = device().per_thread_stream();
+CASE(PerThread, "S8 S31 per-thread default stream: it captures") {
   if (!needs(*mine, {Feature::graph_capture}, [&] { mine->begin_capture(); })) return;
   Board board;
   const GraphPtr graph = mine->capture([&](Stream& s) { board.put(s, 0, 9); });
@@ -177,7 +179,4 @@ TEST_CASE("S8 S31 per-thread default stream: it captures") {
   CHECK(board[0] == 9);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::default_streams_cases

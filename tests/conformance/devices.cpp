@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <vector>
-
 #include "capture.hpp"
 
 /// Tests with two devices of one backend. On the host backend they need WEIR_HOST_DEVICES=2 or more.
-namespace conformance {
-namespace {
+namespace conformance::devices_cases {
 
 TEST_SUITE_BEGIN("devices");
 
-/// A stream and a board of each device. If there is only one device, `other` is the same one, and each case is skipped.
+/// A stream and a board of each device. If there is only one device, `other` is the same one, and the case is skipped.
 struct TwoDevices {
   Device& other = second_device() != nullptr ? *second_device() : device();
   const StreamPtr here = device().create_stream(), there = other.create_stream();
   Board board{device()}, other_board{other};
+
+  static bool is_possible() { return needs_two_devices(); }
+  void finish() { check_usable({here, there}); }
 };
 
-TEST_CASE_FIXTURE(
-    TwoDevices, "S1 S13 two devices: streams are made on the device that is asked, and each works on its own") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S1 S13 two devices: streams are made on the device that is asked, and each works on its own") {
   CHECK_FALSE(device() == other);
   CHECK(device().describe() != other.describe());
   for (int i = 0; i < 3; ++i) {
@@ -31,8 +29,7 @@ TEST_CASE_FIXTURE(
   }
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S8 S12 two devices: their default streams differ, although their handles may not") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S8 S12 two devices: their default streams differ, although their handles may not") {
   CHECK(*device().default_stream() != *other.default_stream());
   CHECK((*device().default_stream() < *other.default_stream()) != (*other.default_stream() < *device().default_stream()));
   CHECK(&other.default_stream()->device() == &other);
@@ -45,12 +42,10 @@ TEST_CASE_FIXTURE(TwoDevices, "S8 S12 two devices: their default streams differ,
   }
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S8 two devices: one's default stream does not order the other's blocking streams") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S8 two devices: one's default stream does not order the other's blocking streams") {
   const StreamPtr legacy = device().default_stream(), blocking = other.create_stream({.blocking = true});
   if (!needs_gate(*legacy)) return;
-  Gate gate;
-  gate.hold(*legacy);
+  Gate gate(*legacy);
   other_board.set(*blocking, 0, 1);
   CHECK(other_board.read(*blocking, 0) == 1);
   CHECK_FALSE(legacy->is_complete());
@@ -58,8 +53,7 @@ TEST_CASE_FIXTURE(TwoDevices, "S8 two devices: one's default stream does not ord
   legacy->synchronize();
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S17 S18 two devices: each has its own current stream, asked for without switching") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S17 S18 two devices: each has its own current stream, asked for without switching") {
   {
     const weir::StreamScope scope(here);
     CHECK(*weir::current_stream(device()) == *here);
@@ -77,8 +71,7 @@ TEST_CASE_FIXTURE(TwoDevices, "S17 S18 two devices: each has its own current str
   }
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S21 two devices: an event is recorded on its own device's streams alone") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S21 two devices: an event is recorded on its own device's streams alone") {
   const EventPtr event = other.create_event();
   CHECK_REFUSED(Errc::wrong_device, here->record(*event));
   CHECK_FALSE(event->is_recorded());
@@ -88,11 +81,9 @@ TEST_CASE_FIXTURE(TwoDevices, "S21 two devices: an event is recorded on its own 
   CHECK(event->is_complete());
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S22 two devices: a stream waits for another device's event") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S22 two devices: a stream waits for another device's event") {
   if (!needs_gate(*here)) return;
-  Gate gate;
-  gate.hold(*here);
+  Gate gate(*here);
   board.put(*here, 0, 1);
   const EventPtr event = here->record();
   there->wait(*event);
@@ -103,11 +94,9 @@ TEST_CASE_FIXTURE(TwoDevices, "S22 two devices: a stream waits for another devic
   CHECK(event->is_complete());
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S23 S24 two devices: a stream waits for another device's stream, again and again") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S23 S24 two devices: a stream waits for another device's stream, again and again") {
   if (!needs_gate(*here)) return;
-  Gate gate;
-  gate.hold(*here);
+  Gate gate(*here);
   for (std::uint32_t i = 1; i <= 20; ++i) {
     board.put(*here, i, i);
     there->wait(*here);
@@ -119,8 +108,7 @@ TEST_CASE_FIXTURE(TwoDevices, "S23 S24 two devices: a stream waits for another d
   CHECK(other_board[20] == 20);
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S26 two devices: no time elapses between events of two clocks") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S26 two devices: no time elapses between events of two clocks") {
   for (const StreamPtr& s : {here, there}) {
     if (!needs(*s, {Feature::event_timing}, [&] { (void)s->record({.timing = true}); })) return;
   }
@@ -137,9 +125,7 @@ TEST_CASE_FIXTURE(TwoDevices, "S26 two devices: no time elapses between events o
   CHECK(later->elapsed_since(*b).count() >= 0.0);
 }
 
-TEST_CASE_FIXTURE(
-    TwoDevices, "S43 two devices: copies between them, by either device's stream, with and without naming the devices") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S43 two devices: copies between them, by either device's stream, with and without naming the devices") {
   board.set(*here, 0, 5);
   here->copy_peer(other_board.cell(0).data(), other, board.cell(0).data(), device(), 4);
   there->wait(*here);
@@ -166,10 +152,9 @@ TEST_CASE_FIXTURE(
   CHECK(other_board.read(*there, 2) == 5);
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S43 two devices: a large peer copy is exact") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S43 two devices: a large peer copy is exact") {
   constexpr std::size_t count = (std::size_t{1} << 20U) + 7;
-  std::vector<std::uint32_t> source(count), back(count);
+  Values source(count), back(count);
   for (std::size_t i = 0; i < count; ++i) source[i] = static_cast<std::uint32_t>(i * 2654435761U);
   const auto mine = device().allocate<std::uint32_t>(count);
   const auto theirs = other.allocate<std::uint32_t>(count);
@@ -182,8 +167,7 @@ TEST_CASE_FIXTURE(TwoDevices, "S43 two devices: a large peer copy is exact") {
   CHECK(back == source);
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S43 two devices: peer access is switched on and off, and refused where it cannot be") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S43 two devices: peer access is switched on and off, and refused where it cannot be") {
   CHECK_FALSE(device().can_access_peer(device()));
   if (device().supports(Feature::peer_access)) {
     CHECK_REFUSED_SAYING(Errc::invalid_argument, "a device always has access to its own memory",
@@ -208,20 +192,16 @@ TEST_CASE_FIXTURE(TwoDevices, "S43 two devices: peer access is switched on and o
   device().disable_peer_access(other);
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S46 two devices: a wait value is released by the other device's write") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S46 two devices: a wait value is released by the other device's write") {
   const Word32 word(device());
   if (!needs(*here, {Feature::wait_value_32}, [&] { here->wait_value(word.address(), 1U, WaitCondition::eq); })) return;
   if (!needs(*there, {Feature::write_value_32}, [&] { there->write_value(word.address(), 1U); })) return;
   here->wait_value(word.address(), 1U, WaitCondition::eq);
   board.put(*here, 0, 1);
   check_held_until(*here, board, 0, 1, [&] { there->write_value(word.address(), 1U); });
-  there->synchronize();
 }
 
-TEST_CASE_FIXTURE(
-    TwoDevices, "S37 S41 two devices: a graph is launched, uploaded, updated and resumed on its own device alone") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S37 S41 two devices: a graph is launched, uploaded, updated and resumed on its own device alone") {
   if (!needs_capture(*here) || !needs_capture(*there)) return;
   const GraphPtr graph = here->capture([&](Stream& c) { board.put(c, 0, 1); });
   const GraphPtr foreign = there->capture([&](Stream& c) { other_board.put(c, 0, 1); });
@@ -249,8 +229,7 @@ bool needs_cross_device_capture(Stream& here, Stream& there) {
   return false;
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S36 two devices: one capture spans both") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S36 two devices: one capture spans both") {
   if (!needs_cross_device_capture(*here, *there)) return;
   here->begin_capture();
   board.set(*here, 0, 3);
@@ -271,24 +250,17 @@ TEST_CASE_FIXTURE(TwoDevices, "S36 two devices: one capture spans both") {
     CHECK(board[0] == 3);
     CHECK(other_board[0] == 4);
   }
-  CHECK_WORKS(*there);
 }
 
-TEST_CASE_FIXTURE(
-    TwoDevices, "S31 S36 two devices: an unjoined fork on the other device is an error, and both streams are usable") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S31 S36 two devices: an unjoined fork on the other device is an error, and both streams are usable") {
   if (!needs_cross_device_capture(*here, *there)) return;
   here->begin_capture();
   there->wait(*here);
   other_board.set(*there, 0, 1);
   CHECK_REFUSED(Errc::capture_unjoined, here->end_capture());
-  CHECK_FALSE(there->is_capturing());
-  CHECK_WORKS(*here);
-  CHECK_WORKS(*there);
 }
 
-TEST_CASE_FIXTURE(TwoDevices, "S1 S15 S48 two devices: kernels, attributes and pools of another device are refused") {
-  if (!needs_two_devices()) return;
+CASE(TwoDevices, "S1 S15 S48 two devices: kernels, attributes and pools of another device are refused") {
   if (device().supports(Feature::runtime_compilation)) {
     CHECK_REFUSED(Errc::wrong_device, there->launch(kernels(device()).add, {}, other_board.cell(0), 1U));
   }
@@ -297,11 +269,6 @@ TEST_CASE_FIXTURE(TwoDevices, "S1 S15 S48 two devices: kernels, attributes and p
     const weir::MemoryPoolPtr pool = other.default_memory_pool();
     CHECK_REFUSED(Errc::wrong_device, here->allocate_async<int>(4, pool));
   }
-  CHECK_WORKS(*here);
-  CHECK_WORKS(*there);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::devices_cases

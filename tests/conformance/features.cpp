@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
-#include <functional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "capture.hpp"
 
 /// The feature table, and one use of each feature. If the feature is absent, the use is refused with the reason and has no
 /// effect.
-namespace conformance {
-namespace {
-
-using weir::Support;
+namespace conformance::features_cases {
 
 TEST_SUITE_BEGIN("features");
 
@@ -219,7 +211,4 @@ TEST_CASE("S3 S14 features: those whose absence changes what a call gives, and r
   CHECK(device().create_stream()->id() != device().create_stream()->id());
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::features_cases

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-#include <vector>
-
 #include "capture.hpp"
 
 /// Changes to single nodes, graphs that a GraphBuilder builds, and conditional nodes with several bodies.
-namespace conformance {
-namespace {
+namespace conformance::graph_changes_cases {
 
-using weir::grid_for;
-using weir::GraphBuilder;
-using weir::GraphChanges;
-using weir::GraphNode;
 using Body = weir::UniqueFunction<void(Stream&)>;
 
 TEST_SUITE_BEGIN("graph changes");
@@ -32,8 +24,8 @@ struct Changeable : WithBoard {
   GraphExecPtr exec;
   bool has_kernel = device().supports(Feature::runtime_compilation);
 
-  /// Makes the graph and its executable. Returns false if the device cannot change nodes.
-  bool is_made() {
+  /// Also makes the graph and its executable.
+  bool is_possible() {
     if (!needs_changes(*s)) return false;
     if (has_kernel) (void)kernels();  // compiles them, which a capture forbids
     graph = s->capture([&](Stream& c) {
@@ -55,8 +47,7 @@ struct Changeable : WithBoard {
   }
 };
 
-TEST_CASE_FIXTURE(Changeable, "S37 changes: of a fill, a copy and a kernel, in one call; launches from then on use them") {
-  if (!is_made()) return;
+CASE(Changeable, "S37 changes: of a fill, a copy and a kernel, in one call; launches from then on use them") {
   for (std::size_t i = 0; i < 6; ++i) board.set(*s, i, 0);
   CHECK(outcome(exec) == 1);
   GraphChanges changes;
@@ -67,16 +58,11 @@ TEST_CASE_FIXTURE(Changeable, "S37 changes: of a fill, a copy and a kernel, in o
   exec->apply(changes);
   exec->launch(*s);
   exec->launch(*s);
-  CHECK(board.read(*s, 3) == 8);
-  CHECK(board.read(*s, 4) == 8);
-  if (has_kernel) {
-    CHECK(board.read(*s, 2) == 1);
-    CHECK(board.read(*s, 5) == 40);
-  }
+  CHECK(board.read(*s, {3, 4}) == Values{8, 8});
+  if (has_kernel) CHECK(board.read(*s, {2, 5}) == Values{1, 40});
 }
 
-TEST_CASE_FIXTURE(Changeable, "S37 changes: leave running launches, the graph and its other executables alone") {
-  if (!is_made()) return;
+CASE(Changeable, "S37 changes: leave running launches, the graph and its other executables alone") {
   const GraphExecPtr other = graph->instantiate();
   if (!needs_gate(*s)) return;
   {
@@ -92,8 +78,7 @@ TEST_CASE_FIXTURE(Changeable, "S37 changes: leave running launches, the graph an
   CHECK(outcome(graph->instantiate()) == 1);
 }
 
-TEST_CASE_FIXTURE(Changeable, "S37 changes: nodes are disabled and enabled again; what comes behind them runs") {
-  if (!is_made()) return;
+CASE(Changeable, "S37 changes: nodes are disabled and enabled again; what comes behind them runs") {
   GraphChanges off, on;
   off.disable(fill);
   on.enable(fill);
@@ -116,8 +101,8 @@ TEST_CASE_FIXTURE(Changeable, "S37 changes: nodes are disabled and enabled again
   CHECK(outcome(exec) == 1);
 }
 
-TEST_CASE_FIXTURE(Changeable, "S37 changes: another kernel of another module, which the executable keeps") {
-  if (!needs_kernels() || !is_made()) return;
+CASE(Changeable, "S37 changes: another kernel of another module, which the executable keeps") {
+  if (!needs_kernels()) return;
   GraphChanges changes;
   {
     const auto module = device().compile(R"(extern "C" __global__ void subtract(unsigned v, unsigned* p) { *p -= v; })");
@@ -143,8 +128,7 @@ TEST_CASE_FIXTURE(Changeable, "S37 changes: another kernel of another module, wh
   CHECK_REFUSED(Errc::invalid_argument, changes.launch_raw(kernel, kernels().add, {}, arguments, std::span(sizes).first(1)));
 }
 
-TEST_CASE_FIXTURE(Changeable, "S37 changes: what does not fit is refused, and nothing is changed") {
-  if (!is_made()) return;
+CASE(Changeable, "S37 changes: what does not fit is refused, and nothing is changed") {
   const auto cell = board.cell(0);
   const auto check_refused = [&](Errc code, auto&& add) {
     GraphChanges changes;
@@ -166,8 +150,7 @@ TEST_CASE_FIXTURE(Changeable, "S37 changes: what does not fit is refused, and no
   CHECK(outcome(exec) == 1);
 }
 
-TEST_CASE_FIXTURE(Changeable, "S37 S41 changes: a changed executable is no child node until it is updated") {
-  if (!is_made()) return;
+CASE(Changeable, "S37 S41 changes: a changed executable is no child node until it is updated") {
   if (!device().supports(Feature::graph_child_nodes) || !device().supports(Feature::graph_update)) return;
   GraphChanges changes;
   changes.fill(fill, board.cell(0), 7U);
@@ -182,11 +165,8 @@ TEST_CASE_FIXTURE(Changeable, "S37 S41 changes: a changed executable is no child
 
 // --- Dependencies, and graphs by hand ---------------------------------------------------------------------------------
 
-TEST_CASE("S35 captured node: the last one of its stream, and none where there is none, or several") {
-  const StreamPtr s = device().create_stream(), forked = device().create_stream();
-  if (!needs_capture(*s)) return;
+CASE(Fork, "S35 captured node: the last one of its stream, and none where there is none, or several") {
   CHECK_REFUSED(Errc::not_capturing, s->last_captured_node());
-  Board board;
   s->begin_capture();
   CHECK_REFUSED(Errc::invalid_argument, s->last_captured_node());
   board.set(*s, 0, 1);
@@ -203,8 +183,7 @@ TEST_CASE("S35 captured node: the last one of its stream, and none where there i
   CHECK(s->end_capture()->node_count() == 4);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S41 dependencies: the next work comes behind the nodes that are named, and no others") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S41 dependencies: the next work comes behind the nodes that are named, and no others") {
   const auto nothing = std::array<GraphNode, 0>{};
   CHECK_REFUSED(Errc::not_capturing, s->set_capture_dependencies(nothing));
   s->begin_capture();
@@ -216,13 +195,13 @@ TEST_CASE_FIXTURE(WithBoard, "S41 dependencies: the next work comes behind the n
   board.move(*s, 2, 0);
   board.show(*s, 2);
   const GraphPtr graph = s->end_capture();
-  CHECK(graph->topology().roots() == std::vector<std::uint32_t>{0, 1});
+  CHECK(graph->topology().roots() == Values{0, 1});
   check_topology(graph->topology(), {{0, 2}, {1, 2}});
   run(graph, *s);
   CHECK(board[2] == 4);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S38 S41 builder: a graph of nodes and edges, by hand") {
+CASE(WithBoard, "S38 S41 builder: a graph of nodes and edges, by hand") {
   if (!device().supports(Feature::graph_capture)) {
     CHECK_REFUSED(Errc::unsupported, GraphBuilder(device()));
     count_refusal();
@@ -243,13 +222,12 @@ TEST_CASE_FIXTURE(WithBoard, "S38 S41 builder: a graph of nodes and edges, by ha
   CHECK(graph->topology().leaves().size() == 2);
   check_topology(graph->topology(), {{a.index, d.index}}, {{a.index, 3}});
   run(graph, *s);
-  CHECK(board[1] == 4);
-  CHECK(board[2] == 3);
+  CHECK(board.shown({1, 2}) == Values{4, 3});
   GraphBuilder dropped(device());
   dropped.add({}, [&](Stream& c) { board.set(c, 0, 9); });
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S38 builder: a function that finishes the graph or ends the capture is an error") {
+CASE(WithBoard, "S38 builder: a function that finishes the graph or ends the capture is an error") {
   if (!device().supports(Feature::graph_capture)) return count_refusal();
   GraphPtr graph;
   GraphBuilder finished(device());
@@ -281,7 +259,7 @@ TEST_CASE_FIXTURE(WithBoard, "S38 builder: a function that finishes the graph or
 
 // --- Conditional nodes with several bodies ----------------------------------------------------------------------------
 
-TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the second body of an if runs if the value is zero") {
+CASE(WithBoard, "S41 conditional: the second body of an if runs if the value is zero") {
   const auto yes = [&](Stream& b) { board.set(b, 1, 10); };
   const auto no = [&](Stream& b) { board.set(b, 1, 20); };
   const auto use = [&] { s->capture_if(board.cell(0).data(), yes, no); };
@@ -297,7 +275,7 @@ TEST_CASE_FIXTURE(WithBoard, "S41 conditional: the second body of an if runs if 
   }
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S41 conditional: a switch runs the body of the value's number, or none") {
+CASE(WithBoard, "S41 conditional: a switch runs the body of the value's number, or none") {
   const auto capture = [&](Stream& c) {
     std::array<Body, 3> bodies;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
@@ -307,8 +285,7 @@ TEST_CASE_FIXTURE(WithBoard, "S41 conditional: a switch runs the body of the val
       };
     }
     c.capture_switch(board.cell(0).data(), bodies);
-    board.show(c, 1);
-    board.show(c, 2);
+    board.show(c, {1, 2});
   };
   if (!needs_in_capture(*s, Feature::graph_switch_nodes, [&] { capture(*s); })) return;
   const GraphPtr graph = s->capture(capture);
@@ -331,8 +308,7 @@ TEST_CASE_FIXTURE(WithBoard, "S41 conditional: a switch runs the body of the val
 
 // --- Launch attributes ------------------------------------------------------------------------------------------------
 
-TEST_CASE_FIXTURE(WithBoard, "S1 launch: a priority of its own, on a stream and in a graph") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: a priority of its own, on a stream and in a graph") {
   weir::LaunchConfig config;
   config.priority = device().priority_range().greatest;
   if (!needs(*s, {Feature::launch_priority}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
@@ -362,9 +338,7 @@ extern "C" __global__ void cluster_ranks(unsigned* ranks) {
 }
 )";
 
-TEST_CASE("S1 launch: programmatic, each kernel reads what the one before it wrote, on a stream and in a graph") {
-  if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
+CASE(WithKernels, "S1 launch: programmatic, each kernel reads what the one before it wrote, on a stream and in a graph") {
   constexpr unsigned n = 1 << 16;
   const auto x = device().allocate<unsigned>(n), y = device().allocate<unsigned>(n);
   const auto square =
@@ -386,8 +360,7 @@ TEST_CASE("S1 launch: programmatic, each kernel reads what the one before it wro
   CHECK(s->read(x) == std::vector<unsigned>(n, expected));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 launch: in clusters of blocks, which divide the grid") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: in clusters of blocks, which divide the grid") {
   const auto ranks = device().allocate<unsigned>(8);
   const auto kernel = device().compile(attributes_source)->kernel<void(unsigned*)>("cluster_ranks");
   weir::LaunchConfig config{8, 32};
@@ -409,7 +382,4 @@ TEST_CASE_FIXTURE(OneStream, "S1 launch: in clusters of blocks, which divide the
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, config, ranks));
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::graph_changes_cases

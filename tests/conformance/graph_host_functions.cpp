@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "capture.hpp"
 
 /// Host functions in graphs: when they run, who owns them, and where their exceptions are thrown.
-namespace conformance {
-namespace {
+namespace conformance::graph_host_functions_cases {
 
 TEST_SUITE_BEGIN("graph host functions");
 
-bool needs_captured_host_functions(Stream& s) {
-  const auto use = [&] { s.launch_host_function([] {}); };
-  return needs_capture(s) && needs(s, {Feature::host_functions}, use) &&
-         needs_in_capture(s, Feature::host_functions_in_capture, use);
-}
+struct CapturedFunctions : Fork {
+  bool is_possible() {
+    const auto use = [&] { s->launch_host_function([] {}); };
+    return needs_capture(*s) && needs(*s, {Feature::host_functions}, use) &&
+           needs_in_capture(*s, Feature::host_functions_in_capture, use);
+  }
+};
 
-TEST_CASE_FIXTURE(OneStream, "S30 S37 update: brings the new graph's host functions, which outlive that graph") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 S37 update: brings the new graph's host functions, which outlive that graph") {
   auto old_count = std::make_shared<std::atomic<int>>(0);
   auto new_count = std::make_shared<std::atomic<int>>(0);
   const auto captured = [&](std::shared_ptr<std::atomic<int>> count) {
@@ -44,8 +39,7 @@ TEST_CASE_FIXTURE(OneStream, "S30 S37 update: brings the new graph's host functi
   CHECK(*new_count == 3);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S30 S38 clone: shares the host functions, and keeps them when the original goes") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 S38 clone: shares the host functions, and keeps them when the original goes") {
   auto owned = std::make_shared<std::atomic<int>>(0);
   const std::weak_ptr<std::atomic<int>> alive = owned;
   GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([owned] { ++*owned; }); });
@@ -61,8 +55,7 @@ TEST_CASE_FIXTURE(OneStream, "S30 S38 clone: shares the host functions, and keep
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE_FIXTURE(WithOther, "S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 host function: runs at every launch, in its place, and outlives whoever captured it") {
   auto runs = std::make_shared<int>(0);
   auto wrong = std::make_shared<int>(0);
   GraphExecPtr exec;
@@ -80,15 +73,14 @@ TEST_CASE_FIXTURE(WithOther, "S30 host function: runs at every launch, in its pl
     exec = graph->instantiate();
   }
   CHECK(*runs == 0);
-  for (int i = 0; i < 100; ++i) exec->launch(i % 2 == 0 ? *s : *other);
+  for (int i = 0; i < 100; ++i) exec->launch(i % 2 == 0 ? *s : *forked);
   s->synchronize();
-  other->synchronize();
+  forked->synchronize();
   CHECK(*runs == 100);
   CHECK(*wrong == 0);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S30 host function: is freed with the graph and all its executables, and not before") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 host function: is freed with the graph and all its executables, and not before") {
   Owned owned, unused;
   GraphPtr graph = s->capture([&](Stream& c) { c.launch_host_function([object = std::move(owned.object)] {}); });
   GraphExecPtr exec = graph->instantiate(), second = graph->instantiate();
@@ -106,8 +98,7 @@ TEST_CASE_FIXTURE(OneStream, "S30 host function: is freed with the graph and all
   CHECK(unused.goes());
 }
 
-TEST_CASE_FIXTURE(WithFork, "S30 S36 host function: of a capture that failed is destroyed and never runs") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 S36 host function: of a capture that failed is destroyed and never runs") {
   auto runs = std::make_shared<std::atomic<int>>(0);
   const std::weak_ptr<std::atomic<int>> alive = runs;
   s->begin_capture();
@@ -121,8 +112,7 @@ TEST_CASE_FIXTURE(WithFork, "S30 S36 host function: of a capture that failed is 
   CHECK(eventually([&] { return alive.expired(); }));
 }
 
-TEST_CASE_FIXTURE(WithFork, "S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 S36 host function: captured on a forked stream, it belongs to the graph all the same") {
   std::atomic<int> runs{0}, late{0};
   s->begin_capture();
   board.put(*s, 0, 1);
@@ -140,11 +130,9 @@ TEST_CASE_FIXTURE(WithFork, "S30 S36 host function: captured on a forked stream,
   CHECK(late == 0);
 }
 
-TEST_CASE_FIXTURE(
-    WithBoard,
-    "S19 S30 exception: of a graph's host function comes out of the launching stream's synchronize; later nodes run") {
+CASE(CapturedFunctions,
+     "S19 S30 exception: of a graph's host function comes out of the launching stream's synchronize; later nodes run") {
   const StreamPtr launching = device().create_stream();
-  if (!needs_captured_host_functions(*s)) return;
   std::atomic<int> runs{0};
   const GraphExecPtr exec = s->capture([&](Stream& c) {
                                c.launch_host_function([&] {
@@ -166,16 +154,14 @@ TEST_CASE_FIXTURE(
   CHECK_WORKS(*launching);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S30 host function: calls into Weir are refused in a graph, too") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 host function: calls into Weir are refused in a graph, too") {
   Refusal refusal;
   const auto call = [&] { refusal = caught([] { (void)device().create_event(); }); };
   run(s->capture([&](Stream& c) { c.launch_host_function(call); }), *s);
   CHECK_MESSAGE(refusal.is(Errc::called_from_host_function), refusal.text);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S30 S41 child graph: its host functions live with the parent") {
-  if (!needs_captured_host_functions(*s)) return;
+CASE(CapturedFunctions, "S30 S41 child graph: its host functions live with the parent") {
   const GraphPtr probe = s->capture([](Stream&) {});
   if (!needs_in_capture(*s, Feature::graph_child_nodes, [&] { s->add_child_graph(*probe); })) return;
   std::atomic<int> runs{0};
@@ -197,7 +183,4 @@ TEST_CASE_FIXTURE(OneStream, "S30 S41 child graph: its host functions live with 
   CHECK(owned.goes());
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::graph_host_functions_cases

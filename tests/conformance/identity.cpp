@@ -2,25 +2,22 @@
 #include <map>
 #include <set>
 #include <sstream>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "support.hpp"
 
 /// Identity of streams: handle, equality, order, hash, id, device, context, description.
-namespace conformance {
-namespace {
+namespace conformance::identity_cases {
 
 TEST_SUITE_BEGIN("identity");
 
-TEST_CASE_FIXTURE(OneStream, "S11 handle: stays the same for as long as the stream is open") {
+CASE(OneStream, "S11 handle: stays the same for as long as the stream is open") {
   void* const handle = s->native_handle();
   CHECK_WORKS(*s);
   CHECK(s->native_handle() == handle);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S12 equality: two wrappers of one handle are equal, both ways, with the same hash") {
+CASE(OneStream, "S12 equality: two wrappers of one handle are equal, both ways, with the same hash") {
   const StreamPtr a = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   const StreamPtr b = device().wrap_stream(s->share_native_handle(), Ownership::borrow);
   CHECK(*s == *s);
@@ -38,7 +35,7 @@ TEST_CASE_FIXTURE(OneStream, "S12 equality: two wrappers of one handle are equal
   CHECK(a != s);  // as any `Ptr`: two objects
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S12 equality: different handles differ") {
+CASE(TwoStreams, "S12 equality: different handles differ") {
   CHECK(*a != *b);
   CHECK(*b != *a);
   CHECK((*a < *b) != (*b < *a));
@@ -77,7 +74,7 @@ TEST_CASE("S12 order: total, so that streams are keys of a map") {
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S12 hash: wrappers of one handle are one key of an unordered map") {
+CASE(OneStream, "S12 hash: wrappers of one handle are one key of an unordered map") {
   std::unordered_map<StreamRef, int> map;
   ++map[s];
   const StreamPtr wrapper = device().wrap_stream(s->share_native_handle(), Ownership::borrow),
@@ -125,7 +122,7 @@ TEST_CASE("S9 S12 equality: a closed stream equals itself alone, also when its h
   CHECK(*closed != *closed_too);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S13 device: that of the factory, for every kind of stream") {
+CASE(OneStream, "S13 device: that of the factory, for every kind of stream") {
   CHECK(&s->device() == &device());
   CHECK(&device().default_stream()->device() == &device());
   CHECK(&device().wrap_stream(s->share_native_handle(), Ownership::borrow)->device() == &device());
@@ -156,7 +153,7 @@ TEST_CASE("S14 id: unique for the life of the process, although handles are used
   CHECK(live->id() != device().default_stream()->id());
 }
 
-TEST_CASE_FIXTURE(OneStream, "S14 id: the absence of the driver's own has a reason, and ids are there all the same") {
+CASE(OneStream, "S14 id: the absence of the driver's own has a reason, and ids are there all the same") {
   if (!device().supports(Feature::stream_id)) {
     CHECK_FALSE(device().feature(Feature::stream_id).reason.empty());
     count_refusal();
@@ -164,7 +161,7 @@ TEST_CASE_FIXTURE(OneStream, "S14 id: the absence of the driver's own has a reas
   CHECK(s->id() == s->id());
 }
 
-TEST_CASE_FIXTURE(OneStream, "S16 print: device and state, in a string and in a stream of text") {
+CASE(OneStream, "S16 print: device and state, in a string and in a stream of text") {
   const std::string text = s->describe();
   CHECK(text.find(device().describe()) != std::string::npos);
   CHECK(text.find("closed") == std::string::npos);
@@ -176,7 +173,7 @@ TEST_CASE_FIXTURE(OneStream, "S16 print: device and state, in a string and in a 
   CHECK(device().describe().find(backend().name()) != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S9 S16 print: a closed stream says so, and printing it is safe") {
+CASE(OneStream, "S9 S16 print: a closed stream says so, and printing it is safe") {
   s->close();
   CHECK(s->describe().find("closed") != std::string::npos);
   std::ostringstream out;
@@ -184,7 +181,7 @@ TEST_CASE_FIXTURE(OneStream, "S9 S16 print: a closed stream says so, and printin
   CHECK(out.str().find(device().describe()) != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S16 S33 print: a capturing stream says so") {
+CASE(OneStream, "S16 S33 print: a capturing stream says so") {
   if (!needs(*s, {Feature::graph_capture}, [&] { s->begin_capture(); })) return;
   s->begin_capture();
   CHECK(s->describe().find("captur") != std::string::npos);
@@ -192,7 +189,4 @@ TEST_CASE_FIXTURE(OneStream, "S16 S33 print: a capturing stream says so") {
   CHECK(s->describe().find("captur") == std::string::npos);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::identity_cases

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <unistd.h>
 
@@ -14,17 +9,18 @@
 
 /// Kernels: compiling, launching, arguments, shapes, misuse. The sources use only the part that CUDA C++ and HIP C++ have in
 /// common.
-namespace conformance {
-namespace {
-
-using weir::Dim3;
-using weir::grid_for;
-using weir::LaunchConfig;
+namespace conformance::kernels_cases {
 
 TEST_SUITE_BEGIN("kernels");
 
-TEST_CASE_FIXTURE(OneStream, "S1 S43 launch: every element once, behind and before the stream's copies") {
-  if (!needs_kernels()) return;
+struct KernelCapture : Capture {
+  bool is_possible() { return needs_kernels() && Capture::is_possible(); }
+};
+struct HeldKernels : Held {
+  bool is_possible() { return needs_kernels() && hold(); }
+};
+
+CASE(WithKernels, "S1 S43 launch: every element once, behind and before the stream's copies") {
   constexpr unsigned n = 100003;  // no multiple of any block
   std::vector<float> x(n), y(n), expected(n);
   for (unsigned i = 0; i < n; ++i) {
@@ -42,27 +38,22 @@ TEST_CASE_FIXTURE(OneStream, "S1 S43 launch: every element once, behind and befo
   CHECK(y == expected);
 }
 
-TEST_CASE_FIXTURE(WithOther, "S37 launch: a kernel in a graph, launched a hundred times, adds up exactly") {
-  if (!needs_kernels()) return;
-  if (!needs_capture(*s)) return;
+CASE(KernelCapture, "S37 launch: a kernel in a graph, launched a hundred times, adds up exactly") {
   const GraphPtr graph = s->capture([&](Stream& c) {
     c.launch(kernels().add, {}, board.cell(0), 1U);
     c.launch(kernels().add, {}, board.cell(1), 3U);
   });
   CHECK(graph->topology().nodes == std::vector<NodeKind>{NodeKind::kernel, NodeKind::kernel});
   const GraphExecPtr exec = graph->instantiate();
+  const StreamPtr other = device().create_stream();
   for (int i = 0; i < 100; ++i) exec->launch(i % 2 == 0 ? *s : *other);
   other->wait(*s);
   s->wait(*other);
-  CHECK(board.read(*s, 0) == 100);
-  CHECK(board.read(*s, 1) == 300);
+  CHECK(board.read(*s, {0, 1}) == Values{100, 300});
 }
 
-TEST_CASE_FIXTURE(OneStream, "S8 S37 compile: a kernel that is compiled in a capture can be captured, in every mode") {
-  if (!needs_kernels()) return;
-  if (!needs_capture(*s)) return;
+CASE(KernelCapture, "S8 S37 compile: a kernel that is compiled in a capture can be captured, in every mode") {
   for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
-    Board board;
     s->begin_capture(mode);
     // Text of its own, so that no module of it is there yet.
     const std::string value = std::to_string(70 + int(mode));
@@ -74,9 +65,7 @@ TEST_CASE_FIXTURE(OneStream, "S8 S37 compile: a kernel that is compiled in a cap
   }
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S37 update: of a kernel's arguments") {
-  if (!needs_kernels()) return;
-  if (!needs_capture(*s)) return;
+CASE(KernelCapture, "S37 update: of a kernel's arguments") {
   const auto captured = [&](std::size_t cell, unsigned value) {
     return s->capture([&](Stream& c) { c.launch(kernels().add, {}, board.cell(cell), value); });
   };
@@ -87,13 +76,10 @@ TEST_CASE_FIXTURE(WithBoard, "S37 update: of a kernel's arguments") {
   exec->update(*next);
   exec->launch(*s);
   exec->launch(*s);
-  CHECK(board.read(*s, 0) == 1);
-  CHECK(board.read(*s, 1) == 10);
+  CHECK(board.read(*s, {0, 1}) == Values{1, 10});
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S22 S23 launch: kernels of different streams are ordered by waits") {
-  if (!needs_kernels()) return;
-  if (!hold()) return;
+CASE(HeldKernels, "S22 S23 launch: kernels of different streams are ordered by waits") {
   for (int i = 0; i < 50; ++i) {
     a->launch(kernels().add, {}, board.cell(0), 1U);
     b->wait(*a);
@@ -105,9 +91,7 @@ TEST_CASE_FIXTURE(TwoStreams, "S22 S23 launch: kernels of different streams are 
   CHECK(board[0] == 100);
 }
 
-TEST_CASE_FIXTURE(TwoStreams, "S1 launch: arguments are taken when it is called, not when it runs") {
-  if (!needs_kernels()) return;
-  if (!hold()) return;
+CASE(HeldKernels, "S1 launch: arguments are taken when it is called, not when it runs") {
   {
     unsigned value = 4;
     a->launch(kernels().add, {}, board.cell(0), value);
@@ -122,11 +106,10 @@ TEST_CASE_FIXTURE(TwoStreams, "S1 launch: arguments are taken when it is called,
     addresses = {};
   }
   gate.open();
-  CHECK(board.read(*a, 0) == 4);
-  CHECK(board.read(*a, 1) == 5);
+  CHECK(board.read(*a, {0, 1}) == Values{4, 5});
 }
 
-TEST_CASE("S1 launch: arguments of every size and alignment, a struct and null among them") {
+CASE(WithKernels, "S1 launch: arguments of every size and alignment, a struct and null among them") {
   struct Pair {
     double d;
     std::int16_t s;
@@ -139,9 +122,7 @@ extern "C" __global__ void k(bool a, signed char b, unsigned short c, int d, uns
   out[9] = i == nullptr; out[10] = j; out[11] = (double)k;
 }
 )";
-  if (!needs_kernels()) return;
   const auto kernel = device().compile(source)->untyped_kernel("k");
-  const StreamPtr s = device().create_stream();
   const auto out = device().allocate<double>(12);
   s->launch(kernel, {}, true, static_cast<signed char>(-2), static_cast<unsigned short>(65535), -4,
             static_cast<unsigned long long>(1ULL << 40U), 5.5F, -6.25, Pair{7.75, -8}, static_cast<const int*>(nullptr),
@@ -150,7 +131,7 @@ extern "C" __global__ void k(bool a, signed char b, unsigned short c, int d, uns
         std::vector<double>{1, -2, 65535, -4, static_cast<double>(1ULL << 40U), 5.5, -6.25, 7.75, -8, 1, 10, -11});
 }
 
-TEST_CASE("S1 launch: indices in three dimensions of grid and block") {
+CASE(WithKernels, "S1 launch: indices in three dimensions of grid and block") {
   const char* const source = R"(
 extern "C" __global__ void k(unsigned* out) {
   unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -160,15 +141,13 @@ extern "C" __global__ void k(unsigned* out) {
   out[(z * height + y) * width + x] = x + 100 * y + 10000 * z + 1000000 * gridDim.z;
 }
 )";
-  if (!needs_kernels()) return;
   const auto kernel = device().compile(source)->untyped_kernel("k");
-  const StreamPtr s = device().create_stream();
   const LaunchConfig config{.grid = {2, 3, 4}, .block = {4, 2, 3}};
   const unsigned width = 8, height = 6, depth = 12;
   const auto out = device().allocate<std::uint32_t>(width * height * depth);
   s->fill(out, 0U);
   s->launch(kernel, config, out);
-  const std::vector<std::uint32_t> back = s->read(out);
+  const Values back = s->read(out);
   for (unsigned z = 0; z < depth; ++z) {
     for (unsigned y = 0; y < height; ++y) {
       for (unsigned x = 0; x < width; ++x) {
@@ -178,8 +157,7 @@ extern "C" __global__ void k(unsigned* out) {
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 launch: two numbers are blocks and threads, as between chevrons") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: two numbers are blocks and threads, as between chevrons") {
   const auto kernel = device().compile(R"(
 extern "C" __global__ void shape(unsigned* out) {
   out[0] = gridDim.x; out[1] = gridDim.y; out[2] = gridDim.z;
@@ -187,7 +165,7 @@ extern "C" __global__ void shape(unsigned* out) {
 }
 )")->untyped_kernel("shape");
   const auto out = device().allocate<std::uint32_t>(6);
-  using Shape = std::vector<std::uint32_t>;
+  using Shape = Values;
   s->launch(kernel, {4, 32}, out);
   CHECK(s->read(out) == Shape{4, 1, 1, 32, 1, 1});
   s->launch(kernel, {{4, 2}, 32}, out);
@@ -198,19 +176,17 @@ extern "C" __global__ void shape(unsigned* out) {
   CHECK(s->read(out) == Shape{1, 1, 1, 1, 1, 1});
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 launch: every kind of span is passed as its address") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: every kind of span is passed as its address") {
   const auto memory = device().allocate<std::uint32_t>(4);
   s->fill(memory, 1U);
   s->launch(kernels().add, {}, memory, 1U);
   s->launch(kernels().add, {}, memory.subspan(1, 1), 2U);
   s->launch(kernels().add, {}, std::span(memory.data() + 2, 1), 3U);
   s->launch(kernels().add, {}, std::span<std::uint32_t, 1>(memory.data() + 3, 1), 4U);
-  CHECK(s->read(memory) == std::vector<std::uint32_t>{2, 3, 4, 5});
+  CHECK(s->read(memory) == Values{2, 3, 4, 5});
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 launch: addresses and sizes must be there, and as many of the one as of the other") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: addresses and sizes must be there, and as many of the one as of the other") {
   const auto memory = device().allocate<std::uint32_t>(1);
   s->fill(memory, 1U);
   void* address = memory.data();
@@ -225,11 +201,10 @@ TEST_CASE_FIXTURE(OneStream, "S1 launch: addresses and sizes must be there, and 
   CHECK_REFUSED_SAYING(Errc::invalid_argument, "the address of argument 2 of 2 is null",
                        s->launch_raw(add, {}, missing, std::span(sizes).first(2)));
   s->launch_raw(add, {}, arguments, std::span(sizes).first(2));
-  CHECK(s->read(memory) == std::vector<std::uint32_t>{5});
+  CHECK(s->read(memory) == Values{5});
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 launch: the largest blocks and large grids") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: the largest blocks and large grids") {
   const auto largest = static_cast<unsigned>(device().properties().max_threads_per_block);
   REQUIRE(largest >= 1);
   const unsigned n = largest * 3 + 1;
@@ -237,7 +212,7 @@ TEST_CASE_FIXTURE(OneStream, "S1 launch: the largest blocks and large grids") {
   for (const unsigned block : {1U, 33U, largest}) {
     s->fill(out, 0U);
     s->launch(kernels().iota, grid_for(n, block), n, block, out);
-    const std::vector<std::uint32_t> back = s->read(out);
+    const Values back = s->read(out);
     CHECK(back.front() == block);
     CHECK(back.back() == block + n - 1);
   }
@@ -253,8 +228,7 @@ TEST_CASE("S1 grid_for: covers every element, and refuses what cannot be launche
   CHECK_REFUSED(Errc::invalid_argument, grid_for(std::size_t{1} << 40U, 256));
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 launch: an impossible shape is an error, and the stream goes on working") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: an impossible shape is an error, and the stream goes on working") {
   const auto& limits = device().properties();
   const auto block_x = static_cast<unsigned>(limits.max_threads_per_block);
   std::vector<LaunchConfig> impossible = {
@@ -276,15 +250,10 @@ TEST_CASE_FIXTURE(WithBoard, "S1 launch: an impossible shape is an error, and th
   // A grid of no blocks, if the upper half were lost.
   CHECK_REFUSED_SAYING(Errc::invalid_argument, "an extent cannot be 4294967296", launch(std::size_t{1} << 32U));
   CHECK(board.read(*s, 0) == 0);
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 launch: arguments that are not the kernel's are an error, where the driver can tell") {
-  if (!needs_kernels()) return;
-  if (!kernels().add->has_parameter_sizes()) {
-    skip("the driver does not tell a kernel's parameters");
-    return;
-  }
+CASE(WithKernels, "S1 launch: arguments that are not the kernel's are an error, where the driver can tell") {
+  if (!kernels().add->has_parameter_sizes()) return skip("the driver does not tell a kernel's parameters");
   const auto parameters = kernels().add->parameters();
   REQUIRE(parameters.size() == 2);
   CHECK((parameters[0].size == sizeof(void*) && parameters[1].size == sizeof(unsigned)));
@@ -297,18 +266,14 @@ TEST_CASE_FIXTURE(WithBoard, "S1 launch: arguments that are not the kernel's are
   CHECK(board.read(*s, 0) == 0);
 }
 
-TEST_CASE("S1 launch: a floating-point number for another number, or the other way round, is an error where that is known") {
-  if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
-  Board board;
+CASE(WithKernels,
+     "S1 launch: a floating-point number for another number, or the other way round, is an error where that is known") {
   const auto kernel =
       device()
           .compile("__global__ void k(unsigned* p, unsigned n, float x) { *p = n + (unsigned)x; }", {.kernels = {"k"}})
           ->untyped_kernel("k");
-  if (kernel->parameters()[0].kind == weir::ParameterKind::unknown) {
-    skip("the backend does not tell which parameters are floating-point numbers");
-    return;
-  }
+  if (kernel->parameters()[0].kind == weir::ParameterKind::unknown)
+    return skip("the backend does not tell which parameters are floating-point numbers");
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1.0F, 2.0F));
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernel, {}, board.cell(0), 1U, 2U));
   CHECK_REFUSED_SAYING(Errc::invalid_argument,
@@ -318,8 +283,7 @@ TEST_CASE("S1 launch: a floating-point number for another number, or the other w
   CHECK(board.read(*s, 0) == 1);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 typed kernel: arguments are converted to the parameters' types") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 typed kernel: arguments are converted to the parameters' types") {
   const auto module = device().compile(R"(
 extern "C" __global__ void k(double* out, float a, long long b, const double* in, unsigned char c, bool d) {
   out[0] = a; out[1] = (double)b; out[2] = in[0]; out[3] = c; out[4] = d;
@@ -340,9 +304,7 @@ extern "C" __global__ void k(double* out, float a, long long b, const double* in
   CHECK(s->read(out) == std::vector<double>{4, 5, 7.5, 6, 0});
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S37 typed kernel: in a graph") {
-  if (!needs_kernels()) return;
-  if (!needs_capture(*s)) return;
+CASE(KernelCapture, "S37 typed kernel: in a graph") {
   const weir::TypedKernel<void(unsigned*, unsigned)> add(kernels().add);
   run(s->capture([&](Stream& c) {
     c.launch(add, {}, board.cell(0), 3);
@@ -351,16 +313,12 @@ TEST_CASE_FIXTURE(WithBoard, "S37 typed kernel: in a graph") {
   CHECK(board[0] == 3);
 }
 
-TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it is made, where the parameters are known") {
-  if (!needs_kernels()) return;
+CASE(WithKernels,
+     "S1 typed kernel: a type that is not the kernel's is an error when it is made, where the parameters are known") {
   const weir::ModulePtr& module = kernels().module;
   CHECK_REFUSED(Errc::kernel_not_found, module->kernel<void(unsigned*, unsigned)>("no_such_kernel"));
-  const StreamPtr s = device().create_stream();
   CHECK_REFUSED(Errc::invalid_argument, s->launch(weir::TypedKernel<void()>(), {}));
-  if (!kernels().add->has_parameter_sizes()) {
-    skip("the driver does not tell a kernel's parameters");
-    return;
-  }
+  if (!kernels().add->has_parameter_sizes()) return skip("the driver does not tell a kernel's parameters");
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*)>("add"));
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void()>("add"));
   CHECK_REFUSED(Errc::invalid_argument, module->kernel<void(unsigned*, unsigned, unsigned)>("add"));
@@ -372,9 +330,7 @@ TEST_CASE("S1 typed kernel: a type that is not the kernel's is an error when it 
                        module->kernel<void(unsigned*, float)>("add"));
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
-  if (!needs_kernels()) return;
-  if (!needs_capture(*s)) return;
+CASE(KernelCapture, "S31 launch: a wrong one inside a capture is refused, and the capture goes on") {
   s->begin_capture();
   s->launch(kernels().add, {}, board.cell(0), 1U);
   CHECK_REFUSED(Errc::invalid_argument, s->launch(kernels().add, {.grid = {0, 0, 0}, .block = {}}, board.cell(0), 1U));
@@ -385,8 +341,7 @@ TEST_CASE_FIXTURE(WithBoard, "S31 launch: a wrong one inside a capture is refuse
   CHECK(board[0] == 1);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 kernel: keeps its module alive, and tells its name and limits") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 kernel: keeps its module alive, and tells its name and limits") {
   weir::ModulePtr module = device().compile("extern \"C\" __global__ void seven(unsigned* p) { *p = 7; }");
   CHECK(&module->device() == &device());
   const weir::KernelPtr kernel = module->untyped_kernel("seven");
@@ -402,8 +357,7 @@ TEST_CASE_FIXTURE(WithBoard, "S1 kernel: keeps its module alive, and tells its n
   CHECK(board.read(*s, 0) == 7);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 kernel: of C++ linkage, and of instances of templates, by their names") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 kernel: of C++ linkage, and of instances of templates, by their names") {
   const weir::ModulePtr module = device().compile(
       R"(
 namespace image {
@@ -429,8 +383,7 @@ __global__ void plain(unsigned* out) { *out = offset; }
     s->launch(module->untyped_kernel("image::sum<unsigned>"), {1, 32}, board.cell(4));
   CHECK(board.read(*s, 0) == 21);
   CHECK(board.read(*s, 1) == 0x40400000U);  // 3.0F
-  CHECK(board.read(*s, 2) == 1000);
-  CHECK(board.read(*s, 3) == 15);
+  CHECK(board.read(*s, {2, 3}) == Values{1000, 15});
   if (device().supports(Feature::block_cooperation)) CHECK(board.read(*s, 4) == 31 * 32 / 2);
   CHECK_REFUSED_SAYING(Errc::kernel_not_found, "CompileOptions::kernels",
                        module->untyped_kernel("image::scaled<double, 3>"));
@@ -439,8 +392,7 @@ __global__ void plain(unsigned* out) { *out = offset; }
   CHECK_REFUSED(Errc::invalid_argument, device().compile("__global__ void k() {}", {.kernels = {""}}));
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 kernel: its instances share the variables of their module") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 kernel: its instances share the variables of their module") {
   const weir::ModulePtr module = device().compile(R"(
 extern "C" { __device__ unsigned shared_by_all = 3; }
 template <int N> __global__ void read(unsigned* out) { *out = shared_by_all * N; }
@@ -450,12 +402,10 @@ template <int N> __global__ void read(unsigned* out) { *out = shared_by_all * N;
   s->copy_bytes(module->global("shared_by_all").data(), &value, sizeof(value));
   s->launch(module->untyped_kernel("read<1>"), {}, board.cell(0));
   s->launch(module->untyped_kernel("read<2>"), {}, board.cell(1));
-  CHECK(board.read(*s, 0) == 50);
-  CHECK(board.read(*s, 1) == 100);
+  CHECK(board.read(*s, {0, 1}) == Values{50, 100});
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 compile: a second time it is the same, and a header that was changed is noticed") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 compile: a second time it is the same, and a header that was changed is noticed") {
   const auto folder = std::filesystem::temp_directory_path() / ("weir-conformance-cache-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   std::size_t cell = 0;
@@ -472,8 +422,7 @@ TEST_CASE_FIXTURE(WithBoard, "S1 compile: a second time it is the same, and a he
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 kernel: the suggested size of a block can be launched, and its occupancy is told") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 kernel: the suggested size of a block can be launched, and its occupancy is told") {
   constexpr unsigned n = 10007;
   const auto out = device().allocate<std::uint32_t>(n);
   const weir::Kernel& iota = *kernels().iota;
@@ -482,7 +431,7 @@ TEST_CASE_FIXTURE(OneStream, "S1 kernel: the suggested size of a block can be la
   CHECK(threads <= iota.properties().max_threads_per_block);
   CHECK(iota.max_active_blocks(threads) >= 1);
   s->launch(iota, grid_for(n, threads), n, 5U, out);
-  const std::vector<std::uint32_t> back = s->read(out);
+  const Values back = s->read(out);
   CHECK(back.front() == 5);
   CHECK(back.back() == 5 + n - 1);
   if (!device().supports(Feature::block_cooperation)) return;
@@ -497,9 +446,7 @@ TEST_CASE_FIXTURE(OneStream, "S1 kernel: the suggested size of a block can be la
   CHECK(bounded->properties().max_threads_per_block == 64);
 }
 
-TEST_CASE("S1 launch: a block can have all the shared memory that the device allows, without a further call") {
-  if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
+CASE(WithKernels, "S1 launch: a block can have all the shared memory that the device allows, without a further call") {
   if (!device().supports(Feature::block_cooperation)) return;
   const auto kernel = device().compile(R"(
 extern "C" __global__ void k(unsigned n, unsigned* out) {
@@ -509,21 +456,18 @@ extern "C" __global__ void k(unsigned n, unsigned* out) {
   if (threadIdx.x == 0) *out = values[0] + values[n - 1];
 }
 )")->untyped_kernel("k");
-  Board board;
   const auto bytes = static_cast<std::uint32_t>(device().properties().shared_memory_per_block_optin);
   const std::uint32_t count = bytes / 4;
   s->launch(kernel, {.grid = 2, .block = 64, .shared_memory_bytes = bytes}, count, board.cell(0));
   CHECK(board.read(*s, 0) == count - 1);
 }
 
-TEST_CASE("S1 kernel: of a name that the module has not, is an error that names it") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 kernel: of a name that the module has not, is an error that names it") {
   CHECK_REFUSED_SAYING(Errc::kernel_not_found, "no_such_kernel", kernels().module->untyped_kernel("no_such_kernel"));
   CHECK_REFUSED(Errc::kernel_not_found, kernels().module->global("no_such_variable"));
 }
 
-TEST_CASE("S1 compile: a source that does not compile is an error with the compiler's log") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 compile: a source that does not compile is an error with the compiler's log") {
   const Refusal refusal = refusal_of([] {
     (void)device().compile("extern \"C\" __global__ void k(int* p) { *p = undeclared_thing; }",
                            {.name = "broken_source.cu"});
@@ -535,8 +479,7 @@ TEST_CASE("S1 compile: a source that does not compile is an error with the compi
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 compile: macros, include folders, standards, debugging and fast arithmetic") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 compile: macros, include folders, standards, debugging and fast arithmetic") {
   const auto folder = std::filesystem::temp_directory_path() / ("weir-conformance-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "constant_of_the_suite.h") << "#define FROM_HEADER 30\n";
@@ -580,8 +523,7 @@ TEST_CASE("S1 compile: what is no macro's name, a value of several lines, a rela
   CHECK(board.read(*s, 0) == 8);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 module: variables of the device") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 module: variables of the device") {
   const auto module = device().compile(R"(
 extern "C" {
 __device__ unsigned table[4] = {1, 2, 3, 4};
@@ -596,15 +538,14 @@ __global__ void k(unsigned* p) { *p = factor * (table[0] + table[3]); }
   const auto kernel = module->untyped_kernel("k");
   s->launch(kernel, {}, board.cell(0));
   board.show(*s, 0);
-  const std::vector<std::uint32_t> values = {5, 6, 7, 8};
+  const Values values = {5, 6, 7, 8};
   const std::uint32_t hundred = 100;
   s->copy_bytes(table.data(), values.data(), 16);
   s->copy_bytes(factor.data(), &hundred, 4);
   s->launch(kernel, {}, board.cell(1));
   board.show(*s, 1);
   s->synchronize();
-  CHECK(board[0] == 50);
-  CHECK(board[1] == 1300);
+  CHECK(board.shown({0, 1}) == Values{50, 1300});
 }
 
 TEST_CASE("S1 module: an image that is none is an error") {
@@ -615,8 +556,7 @@ TEST_CASE("S1 module: an image that is none is an error") {
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S27 launch: from many threads, on one stream and on many") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S27 launch: from many threads, on one stream and on many") {
   const StreamPtr shared = device().create_stream();
   in_parallel(4, [&](std::size_t t) {
     const StreamPtr mine = device().create_stream();
@@ -630,8 +570,7 @@ TEST_CASE_FIXTURE(WithBoard, "S27 launch: from many threads, on one stream and o
   for (std::size_t i = 1; i < 5; ++i) CHECK(board.read(*shared, i) == 100);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 launch: shared memory, barriers and atomics within a block") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: shared memory, barriers and atomics within a block") {
   const LaunchConfig config{.grid = {4}, .block = {64}, .shared_memory_bytes = 64 * sizeof(unsigned)};
   if (!needs(*s, {Feature::block_cooperation}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
   const auto kernel = device().compile(R"(
@@ -647,20 +586,17 @@ extern "C" __global__ void reverse_sum(const unsigned* in, unsigned* out, unsign
 )")->untyped_kernel("reverse_sum");
   const auto in = device().allocate<std::uint32_t>(256);
   const auto out = device().allocate<std::uint32_t>(256);
-  std::vector<std::uint32_t> numbers(256);
-  std::iota(numbers.begin(), numbers.end(), 0U);
-  s->copy(in, numbers);
+  const Values source = numbers(256);
+  s->copy(in, source);
   s->launch(kernel, config, in, out, board.cell(1));
-  const std::vector<std::uint32_t> back = s->read(out);
+  const Values back = s->read(out);
   for (unsigned i = 0; i < 256; ++i) REQUIRE(back[i] == i / 64 * 64 + 63 - i % 64);
   CHECK(board.read(*s, 1) == 256 * 255 / 2);
   CHECK_REFUSED(Errc::invalid_argument,
                 s->launch(kernel, {.grid = {1}, .block = {64}, .shared_memory_bytes = 0x7FFFFFFF}, in, out, board.cell(1)));
 }
 
-TEST_CASE("S1 kernel: objects of one kernel share its limit of shared memory, which questions do not lower") {
-  if (!needs_kernels()) return;
-  const StreamPtr s = device().create_stream();
+CASE(WithKernels, "S1 kernel: objects of one kernel share its limit of shared memory, which questions do not lower") {
   const weir::ModulePtr module = device().compile(R"(
 extern "C" __global__ void count(unsigned* sum, unsigned words) {
   extern __shared__ unsigned block[];
@@ -683,16 +619,14 @@ extern "C" __global__ void count(unsigned* sum, unsigned words) {
   CHECK(s->read(sum) == std::vector<unsigned>{4});
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 launch: cooperative") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 launch: cooperative") {
   const LaunchConfig config{.grid = {2}, .block = {32}, .cooperative = true};
   if (!needs(*s, {Feature::cooperative_launch}, [&] { s->launch(kernels().add, config, board.cell(0), 1U); })) return;
   s->launch(kernels().add, config, board.cell(0), 6U);
   CHECK(board.read(*s, 0) == 6);
 }
 
-TEST_CASE("S1 kernel: a name without a character is an error, and spaces around a name do not matter") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 kernel: a name without a character is an error, and spaces around a name do not matter") {
   const weir::ModulePtr module = kernels().module;
   for (const char* const name : {"", " ", "\t \n"}) {
     CAPTURE(name);
@@ -701,8 +635,7 @@ TEST_CASE("S1 kernel: a name without a character is an error, and spaces around 
   CHECK(module->untyped_kernel("  add\t")->name() == "add");
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 module: dropped by the thread that is to let its kernel's stream go on") {
-  if (!needs_kernels()) return;
+CASE(WithKernels, "S1 module: dropped by the thread that is to let its kernel's stream go on") {
   if (!needs_gate(*s)) return;
   board.set(*s, 0, 5);
   for (const bool is_launched_behind : {true, false}) {
@@ -719,7 +652,4 @@ TEST_CASE_FIXTURE(WithBoard, "S1 module: dropped by the thread that is to let it
   CHECK(board.read(*s, 0) == 7);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::kernels_cases

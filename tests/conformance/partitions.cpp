@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
-#include <vector>
 
 #include "capture.hpp"
 
 /// Partitions: streams that use a part of a device.
-namespace conformance {
-namespace {
-
-using weir::grid_for;
-using weir::PartitionPtr;
+namespace conformance::partitions_cases {
 
 TEST_SUITE_BEGIN("partitions");
 
-bool needs_partitions(Stream& s) {
-  return needs(s, {Feature::partitions}, [] { (void)device().partition({.compute_units = 1}); });
-}
+struct Partitions : WithBoard {
+  bool is_possible() {
+    return needs(*s, {Feature::partitions}, [] { (void)device().partition({.compute_units = 1}); });
+  }
+};
 
-TEST_CASE_FIXTURE(WithBoard, "S1 S2 partition: its streams do what streams do, in order with the device's others") {
-  if (!needs_partitions(*s)) return;
+CASE(Partitions, "S1 S2 partition: its streams do what streams do, in order with the device's others") {
   const PartitionPtr part = device().partition({.compute_units = 1});
   CHECK(part->compute_units() >= 1);
   CHECK(&part->device() == &device());
@@ -56,8 +52,7 @@ TEST_CASE_FIXTURE(WithBoard, "S1 S2 partition: its streams do what streams do, i
   }
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S1 partition: the device's synchronize waits for its streams") {
-  if (!needs_partitions(*s)) return;
+CASE(Partitions, "S1 partition: the device's synchronize waits for its streams") {
   if (!device().supports(Feature::host_functions) || !needs_host_functions_that_may_wait()) return;
   const StreamPtr inside = device().partition({.compute_units = 1})->create_stream();
   for (std::uint32_t round = 1; round <= 3; ++round) {
@@ -68,9 +63,7 @@ TEST_CASE_FIXTURE(WithBoard, "S1 partition: the device's synchronize waits for i
   }
 }
 
-TEST_CASE_FIXTURE(
-    OneStream, "S1 partition: those of a device are disjoint, and their units come back with the last stream") {
-  if (!needs_partitions(*s)) return;
+CASE(Partitions, "S1 partition: those of a device are disjoint, and their units come back with the last stream") {
   const auto all = static_cast<std::uint32_t>(device().properties().multiprocessor_count);
   CHECK_REFUSED(Errc::invalid_argument, device().partition({}));
   CHECK_REFUSED(Errc::invalid_argument, device().partition({.compute_units = all + 1}));
@@ -98,8 +91,7 @@ TEST_CASE_FIXTURE(
   }
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 S7 partition: a stream of one is wrapped like any other") {
-  if (!needs_partitions(*s)) return;
+CASE(Partitions, "S1 S7 partition: a stream of one is wrapped like any other") {
   const PartitionPtr part = device().partition({.compute_units = 1});
   const StreamPtr inside = part->create_stream();
   const StreamPtr borrowed = device().wrap_stream(inside->share_native_handle(), Ownership::borrow);
@@ -107,8 +99,8 @@ TEST_CASE_FIXTURE(OneStream, "S1 S7 partition: a stream of one is wrapped like a
   CHECK_WORKS(*borrowed);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S1 partition: kernels run on its units, and on no other's") {
-  if (!needs_partitions(*s) || !needs_kernels()) return;
+CASE(Partitions, "S1 partition: kernels run on its units, and on no other's") {
+  if (!needs_kernels()) return;
   if (std::string(backend().name()) != "cuda") return skip("only CUDA tells a kernel which unit it runs on");
   const auto units_of = device().compile(R"(
 extern "C" __global__ void unit(unsigned* units) {
@@ -132,7 +124,4 @@ extern "C" __global__ void unit(unsigned* units) {
   }
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::partitions_cases

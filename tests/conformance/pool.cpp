@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "support.hpp"
 
 /// Pools of streams.
-namespace conformance {
-namespace {
-
-using weir::PoolSharing;
-using weir::StreamLease;
-using weir::StreamPool;
+namespace conformance::pool_cases {
 
 TEST_SUITE_BEGIN("pool");
 
@@ -180,7 +170,4 @@ TEST_CASE("S10 pool: a pool of no streams is refused") {
   CHECK_REFUSED(Errc::invalid_argument, StreamPool(device(), {.max_streams = 0}));
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::pool_cases

@@ -2,25 +2,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <fstream>
-#include <numeric>
-#include <string>
-#include <vector>
 
 #include "capture.hpp"
 
 /// Graphs that are saved and loaded: their content, errors, and damaged files.
-namespace conformance {
-namespace {
+namespace conformance::portable_graphs_cases {
 
-using weir::BatchCopy;
-using weir::CaptureOptions;
-using weir::GraphBuilder;
-using weir::GraphNode;
-using weir::MemoryRole;
-using weir::NamedMemory;
-using weir::PortableGraphPtr;
 using Words = Buffer<std::uint32_t>;
 
 constexpr CaptureOptions portable{.portable = true};
@@ -31,21 +19,15 @@ PortableGraphPtr reloaded(const GraphPtr& graph, std::initializer_list<NamedMemo
   return device().load_graph(graph->saved({memory.begin(), memory.size()}));
 }
 
-std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t first = 0) {
-  std::vector<std::uint32_t> list(count);
-  std::iota(list.begin(), list.end(), first);
-  return list;
-}
-
 /// What a graph leaves in `x` and `y`, which begin as the numbers from 0 and from 1000.
-std::vector<std::uint32_t> outcome(const GraphPtr& graph, Stream& s, const Words& x, const Words& y) {
+Values outcome(const GraphPtr& graph, Stream& s, const Words& x, const Words& y) {
   const auto first = numbers(x.size()), second = numbers(y.size(), 1000);
   s.copy(x, first);
   s.copy(y, second);
   s.synchronize();
   run(graph, s);
-  std::vector<std::uint32_t> all = s.read(x);
-  const std::vector<std::uint32_t> more = s.read(y);
+  Values all = s.read(x);
+  const Values more = s.read(y);
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -69,8 +51,7 @@ void check_travels(Stream& s, const std::function<void(Stream&, const Words&, co
   CHECK(outcome(graph, s, x, y) == outcome(other, s, x2, y2_first));
 }
 
-TEST_CASE_FIXTURE(WithFork, "S37 S41 save: copies and fills of every shape travel, and nodes keep their numbers") {
-  if (!needs_capture(*s)) return;
+CASE(Fork, "S37 S41 save: copies and fills of every shape travel, and nodes keep their numbers") {
   struct Color {
     std::uint8_t r, g, b;
   };
@@ -96,7 +77,7 @@ TEST_CASE_FIXTURE(WithFork, "S37 S41 save: copies and fills of every shape trave
   });
 }
 
-TEST_CASE_FIXTURE(OneStream, "S37 S41 save: kernels travel with their source, and pointers among their arguments as names") {
+CASE(Capture, "S37 S41 save: kernels travel with their source, and pointers among their arguments as names") {
   if (!needs_capture(*s) || !needs_kernels()) return;
   struct Small {
     float a, b, c;
@@ -116,8 +97,7 @@ TEST_CASE_FIXTURE(OneStream, "S37 S41 save: kernels travel with their source, an
   });
 }
 
-TEST_CASE_FIXTURE(OneStream, "S41 save: child graphs, conditional nodes, memory of the graph's own, graphs built by hand") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S41 save: child graphs, conditional nodes, memory of the graph's own, graphs built by hand") {
   if (device().supports(Feature::graph_child_nodes)) {
     check_travels(*s, [&](Stream& c, const Words& x, const Words& y) {
       const GraphPtr child = device().create_stream()->capture(portable, [&](Stream& inner) {
@@ -171,13 +151,11 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: child graphs, conditional nodes, memory 
   INFO(to_text(graph->topology()), "and ", to_text(again->topology()));
   CHECK(graph->topology().edges.size() == again->topology().edges.size());
   run(again, *s);
-  CHECK(s->read(other) == std::vector<std::uint32_t>{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3});
+  CHECK(s->read(other) == Values{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3});
 }
 
-TEST_CASE_FIXTURE(
-    OneStream,
-    "S41 save: a graph that a capture continues, its clones and executables; what is written down ends with the capture") {
-  if (!needs_capture(*s)) return;
+CASE(Capture,
+     "S41 save: a graph that a capture continues, its clones and executables; what is written down ends with the capture") {
   const auto x = device().allocate<std::uint32_t>(8);
   const auto nodes_of = [&](const GraphPtr& graph) {
     const PortableGraphPtr loaded = reloaded(graph, {{"x", x}});
@@ -202,10 +180,8 @@ TEST_CASE_FIXTURE(
   CHECK_REFUSED(Errc::unsupported, plain->saved(std::array{NamedMemory("x", x)}));
 }
 
-TEST_CASE_FIXTURE(
-    OneStream,
-    "S41 bind: names, sizes and alignment are checked; what is not bound is named; binding again counts for later graphs") {
-  if (!needs_capture(*s)) return;
+CASE(Capture,
+     "S41 bind: names, sizes and alignment are checked; what is not bound is named; binding again counts for later graphs") {
   const auto x = device().allocate<std::uint32_t>(8), y = device().allocate<std::uint32_t>(8);
   const PortableGraphPtr loaded = reloaded(s->capture(portable, [&](Stream& c) { c.copy(y, x); }), {{"x", x}, {"y", y}});
   CHECK_REFUSED_SAYING(Errc::invalid_argument, "memory 'x' of 32 bytes, memory 'y' of 32 bytes", loaded->instantiate());
@@ -219,18 +195,16 @@ TEST_CASE_FIXTURE(
   const GraphExecPtr exec = loaded->instantiate();
   s->fill(x, 3U);
   exec->launch(*s);
-  CHECK(s->read(y) == std::vector<std::uint32_t>(8, 3));
+  CHECK(s->read(y) == Values(8, 3));
   loaded->bind("y", large);
   const GraphPtr second = loaded->build();
   if (device().supports(Feature::graph_update)) exec->update(second);
   run(device().supports(Feature::graph_update) ? exec : second->instantiate(), *s);
-  CHECK(s->read(large.first(8)) == std::vector<std::uint32_t>(8, 3));
+  CHECK(s->read(large.first(8)) == Values(8, 3));
 }
 
-TEST_CASE_FIXTURE(
-    OneStream,
-    "S41 save: memory that is scratch or has contents is allocated where the graph is loaded, and lives with its graphs") {
-  if (!needs_capture(*s)) return;
+CASE(Capture,
+     "S41 save: memory that is scratch or has contents is allocated where the graph is loaded, and lives with its graphs") {
   const auto weights = device().allocate<std::uint32_t>(8), scratch = device().allocate<std::uint32_t>(8);
   const auto out = device().allocate<std::uint32_t>(8);
   const auto seven = numbers(8, 7);
@@ -249,13 +223,12 @@ TEST_CASE_FIXTURE(
   loaded.reset();
   exec->launch(*s);
   CHECK(s->read(out) == seven);
-  CHECK(s->read(scratch) == std::vector<std::uint32_t>(8, 0));
+  CHECK(s->read(scratch) == Values(8, 0));
   exec->launch(*s);
   exec.reset();
-  s->synchronize();
 }
 
-TEST_CASE_FIXTURE(OneStream, "S41 save: host functions travel by their names") {
+CASE(OneStream, "S41 save: host functions travel by their names") {
   if (!captures_host_functions()) return skip("the device captures no host functions");
   if (!needs_capture(*s)) return;
   std::atomic<int> here{0}, there{0};
@@ -277,8 +250,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: host functions travel by their names") {
   CHECK_REFUSED_SAYING(Errc::unsupported, "node 0 (Stream::launch_host_function)", unnamed->saved({}));
 }
 
-TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S41 save: refuses, by its node, what cannot travel") {
   const auto x = device().allocate<std::uint32_t>(8), y = device().allocate<std::uint32_t>(8);
   const GraphPtr copy = s->capture(portable, [&](Stream& c) { c.copy(y, x); });
   const auto refusal_at = [&](const GraphPtr& graph, std::initializer_list<NamedMemory> memory) {
@@ -329,8 +301,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 save: refuses, by its node, what cannot travel
   CHECK_FALSE(refusal_at(end, {{"x", x}}).threw);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S41 load: a file is this user's alone, and what others can change is refused") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S41 load: a file is this user's alone, and what others can change is refused") {
   const auto x = device().allocate<std::uint32_t>(8);
   const GraphPtr graph = s->capture(portable, [&](Stream& c) { c.fill(x, 4U); });
   std::string folder = "/tmp/weir-graph-XXXXXX";
@@ -344,7 +315,7 @@ TEST_CASE_FIXTURE(OneStream, "S41 load: a file is this user's alone, and what ot
   const PortableGraphPtr loaded = device().load_graph(file);
   loaded->bind("x", x);
   run(loaded->build(), *s);
-  CHECK(s->read(x) == std::vector<std::uint32_t>(8, 4));
+  CHECK(s->read(x) == Values(8, 4));
   ::chmod(file.c_str(), 0620);
   CHECK_REFUSED_SAYING(Errc::invalid_image, "can be changed by others", device().load_graph(file));
   ::chmod(file.c_str(), 0600);
@@ -357,7 +328,4 @@ TEST_CASE_FIXTURE(OneStream, "S41 load: a file is this user's alone, and what ot
   CHECK(::rmdir(folder.c_str()) == 0);  // nothing else was left
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::portable_graphs_cases

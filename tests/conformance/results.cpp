@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
-#include <stdexcept>
-#include <vector>
-
 #include "support.hpp"
 
 // Errors as return values instead of exceptions.
 
-namespace conformance {
-namespace {
-
-using weir::attempt;
-using weir::Result;
+namespace conformance::results_cases {
 
 TEST_SUITE_BEGIN("results");
 
@@ -19,7 +11,7 @@ TEST_CASE("S19 S20 S22 S42 results: attempt returns what a call returns") {
   const StreamPtr s = device().create_stream(), other = device().create_stream();
   Result<Buffer<std::uint32_t>> memory = attempt([] { return device().allocate<std::uint32_t>(100); });
   REQUIRE(memory);
-  std::vector<std::uint32_t> in(100, 3), out(100);
+  Values in(100, 3), out(100);
   CHECK(attempt([&] { s->copy(*memory, in); }));
   Result<EventPtr> event = attempt([&] { return s->record(); });
   REQUIRE(event);
@@ -31,7 +23,7 @@ TEST_CASE("S19 S20 S22 S42 results: attempt returns what a call returns") {
   CHECK(out == in);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S19 S42 results: errors are returned, with their text") {
+CASE(OneStream, "S19 S42 results: errors are returned, with their text") {
   s->close();
   const Result<void> closed = attempt([&] { s->synchronize(); });
   REQUIRE_FALSE(closed);
@@ -54,7 +46,4 @@ TEST_CASE("S19 results: attempt takes any function") {
   CHECK(std::vector<int>(*std::move(moved)).size() == 3);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::results_cases

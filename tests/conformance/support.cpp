@@ -4,7 +4,7 @@
 #include <cstring>
 #include <future>
 #include <map>
-#include <string>
+#include <numeric>
 
 // Implements the helpers for the cases.
 
@@ -267,6 +267,22 @@ bool eventually(const std::function<bool()>& condition) {
 
 // --- Seeing what streams do -------------------------------------------------------------------------------------------
 
+Values numbers(std::size_t count, std::uint32_t first) {
+  Values values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+Buffer<std::uint32_t> filled(Stream& stream, std::size_t count, std::uint32_t value, MemoryPoolRef pool) {
+  auto memory = stream.allocate_async<std::uint32_t>(count, pool);
+  stream.fill(memory, value);
+  return memory;
+}
+
+bool all_are(const Buffer<std::uint32_t>& memory, std::uint32_t value) {
+  return std::all_of(memory.host().begin(), memory.host().end(), [&](std::uint32_t v) { return v == value; });
+}
+
 Board::Board(Device& device, std::size_t cells)
     : device_(device),
       cells_(device.allocate<std::uint32_t>(cells)),
@@ -295,9 +311,19 @@ std::uint32_t Board::read(Stream& stream, std::size_t cell) {
   stream.synchronize();
   return (*this)[cell];
 }
+Values Board::read(Stream& stream, std::initializer_list<std::size_t> cells) {
+  show(stream, cells);
+  stream.synchronize();
+  return shown(cells);
+}
 // By `data`: `host` counts as an access to all cells, of which others may be shown meanwhile, and cases look at what is held
 // back.
 std::uint32_t Board::operator[](std::size_t cell) const { return shown_.data()[cell]; }
+Values Board::shown(std::initializer_list<std::size_t> cells) const {
+  Values values;
+  for (const std::size_t one : cells) values.push_back((*this)[one]);
+  return values;
+}
 void Board::clear() { std::memset(shown_.data(), 0, shown_.size_bytes()); }
 
 void check_held_until(Stream& stream, const Board& board, std::size_t cell, std::uint32_t value,
@@ -314,6 +340,15 @@ std::vector<StreamPtr> create_streams(std::size_t count) {
   std::vector<StreamPtr> streams;
   while (streams.size() < count) streams.push_back(device().create_stream());
   return streams;
+}
+
+void check_usable(std::initializer_list<StreamPtr> streams) {
+  for (const StreamPtr& stream : streams) {
+    if (!stream || stream->is_closed()) continue;
+    INFO("at the end, of ", stream->describe());
+    CHECK(stream->capture_status() == CaptureStatus::none);
+    CHECK_WORKS(*stream);
+  }
 }
 
 void TwoStreams::check_held_back(Stream& stream, std::size_t cell, std::uint32_t value) {

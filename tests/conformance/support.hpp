@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,19 +12,22 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/enumerators.hpp"
 #include "weir/weir.hpp"
 
 /// Helpers for the cases of the conformance suite: the device under test, assertions for refused calls, latches that block a
-/// stream until the host opens them, and words in memory that show the host how far a stream has come.
+/// stream until the host opens them, and words in memory that show the host how far a stream has come. What this header
+/// includes, files of cases do not include again.
 ///
 /// Rules that make a case right on every driver:
 /// - Order is proved by a latch that the host opens, or by a graph's topology, never by sleeping.
@@ -35,31 +40,7 @@ namespace conformance {
 
 using namespace std::chrono_literals;
 
-using weir::Buffer;
-using weir::CaptureMode;
-using weir::CaptureStatus;
-using weir::Device;
-using weir::Errc;
-using weir::EventPtr;
-using weir::Feature;
-using weir::GraphExecPtr;
-using weir::GraphPtr;
-using weir::MemoryKind;
-using weir::MemoryOperation;
-using weir::NodeKind;
-using weir::Extent;
-using weir::Ownership;
-using weir::PitchedSpan;
-using weir::Position;
-using weir::pitched;
-using weir::Span;
-using weir::Stream;
-using weir::StreamKind;
-using weir::StreamOptions;
-using weir::StreamPtr;
-using weir::StreamRef;
-using weir::Topology;
-using weir::WaitCondition;
+using namespace weir;
 
 // --- What is under test -----------------------------------------------------------------------------------------------
 
@@ -276,11 +257,20 @@ struct Boom : std::runtime_error {
 
 // --- Seeing what streams do -------------------------------------------------------------------------------------------
 
+using Values = std::vector<std::uint32_t>;
+
+/// Returns as many numbers in their order.
+Values numbers(std::size_t count, std::uint32_t first = 0);
+/// Returns stream-ordered memory with a fill behind its allocation.
+Buffer<std::uint32_t> filled(Stream& stream, std::size_t count, std::uint32_t value, MemoryPoolRef pool = nullptr);
+/// Whether all elements of the memory, which the host can read, have the value.
+bool all_are(const Buffer<std::uint32_t>& memory, std::uint32_t value);
+
 /// Numbered cells in device memory. For each cell, a word in pinned memory shows its value to the host. All operations are
 /// single fills or copies, which are asynchronous on every driver, and one node each in a graph.
 class Board {
  public:
-  explicit Board(Device& device = conformance::device(), std::size_t cells = 64);
+  explicit Board(Device& device = conformance::device(), std::size_t cells = 128);
   /// Waits for the device first, so that memory of a failed case is not freed while work uses it.
   ~Board();
   Board(const Board&) = delete;
@@ -292,6 +282,9 @@ class Board {
   void move(Stream& stream, std::size_t to, std::size_t from);
   /// Enqueues one copy from device to host, which shows the cell's value.
   void show(Stream& stream, std::size_t cell);
+  void show(Stream& stream, std::initializer_list<std::size_t> cells) {
+    for (const std::size_t one : cells) show(stream, one);
+  }
   /// Enqueues `set` and `show`.
   void put(Stream& stream, std::size_t cell, std::uint32_t value) {
     set(stream, cell, value);
@@ -299,9 +292,11 @@ class Board {
   }
   /// Shows the cell, waits for the stream, and returns the value.
   std::uint32_t read(Stream& stream, std::size_t cell);
+  Values read(Stream& stream, std::initializer_list<std::size_t> cells);
 
   /// Returns the value that was shown last; 0 at first.
   std::uint32_t operator[](std::size_t cell) const;
+  Values shown(std::initializer_list<std::size_t> cells) const;
   /// Resets the shown values for the next round. The device must be idle.
   void clear();
 
@@ -324,9 +319,36 @@ void check_held_until(Stream& stream, const Board& board, std::size_t cell, std:
 
 std::vector<StreamPtr> create_streams(std::size_t count);
 
-/// What most cases begin with: a stream of the device under test.
+/// Whether the stream runs new work. The stream must not be capturing or blocked.
+bool works(Stream& stream);
+#define CHECK_WORKS(stream) CHECK(::conformance::works(stream))
+
+// --- Fixtures ---------------------------------------------------------------------------------------------------------
+
+/// A case of the suite: a function of its fixture. It runs if `is_possible` says so, which otherwise asserts a refusal, and
+/// is followed by the fixture's `finish`.
+#define CASE(Fixture, name) CONFORMANCE_CASE(DOCTEST_ANONYMOUS(ConformanceCase), Fixture, name)
+#define CONFORMANCE_CASE(Case, Fixture, name) \
+  struct Case : Fixture {                     \
+    void run_case();                          \
+  };                                          \
+  TEST_CASE(name) {                           \
+    Case made;                                \
+    if (!made.is_possible()) return;          \
+    made.run_case();                          \
+    made.finish();                            \
+  }                                           \
+  void Case::run_case()
+
+/// Asserts that these streams, if a case has left them open, are not part of a capture and run new work.
+void check_usable(std::initializer_list<StreamPtr> streams);
+
+/// What most cases begin with: a stream of the device under test, which must be usable behind the case.
 struct OneStream {
   StreamPtr s = device().create_stream();
+
+  static constexpr bool is_possible() { return true; }
+  void finish() { check_usable({s}); }
 };
 /// And a board.
 struct WithBoard : OneStream {
@@ -335,6 +357,12 @@ struct WithBoard : OneStream {
 /// And another stream.
 struct WithOther : WithBoard {
   const StreamPtr other = device().create_stream();
+
+  void finish() { check_usable({s, other}); }
+};
+/// For cases that hold `s` by a gate.
+struct WithGate : WithBoard {
+  bool is_possible() { return needs_gate(*s); }
 };
 
 /// What cases of order begin with: two streams, and a gate that can hold one of them, by default `a`.
@@ -343,6 +371,11 @@ struct TwoStreams {
   Board board;
   Gate gate;  // the last member, so that it opens first
 
+  static constexpr bool is_possible() { return true; }
+  void finish() {
+    gate.open();
+    check_usable({a, b});
+  }
   /// Holds the stream, if a gate can.
   bool hold(Stream& stream) {
     if (!needs_gate(stream)) return false;
@@ -359,10 +392,14 @@ struct TwoStreams {
   /// Asserts that the call returns when the gate opens, and not before. Opens it.
   void check_blocks(const std::function<void()>& call);
 };
-
-/// Whether the stream runs new work. The stream must not be capturing or blocked.
-bool works(Stream& stream);
-#define CHECK_WORKS(stream) CHECK(::conformance::works(stream))
+/// Where `a` can be held.
+struct Holdable : TwoStreams {
+  bool is_possible() { return needs_gate(*a); }
+};
+/// Where `a` is held from the beginning.
+struct Held : TwoStreams {
+  bool is_possible() { return hold(); }
+};
 
 // --- Kernels ----------------------------------------------------------------------------------------------------------
 
@@ -377,5 +414,18 @@ struct Kernels {
 const Kernels& kernels(Device& device = conformance::device());
 /// Whether the device can compile kernels. If not, asserts that this is refused.
 bool needs_kernels(Device& device = conformance::device());
+/// For cases of kernels.
+struct WithKernels : WithBoard {
+  static bool is_possible() { return needs_kernels(); }
+};
 
 }  // namespace conformance
+
+template <>
+struct doctest::StringMaker<conformance::Values> {
+  static String convert(const conformance::Values& values) {
+    std::string text;
+    for (const std::uint32_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+    return ("{" + text + "}").c_str();
+  }
+};

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "capture.hpp"
 
 /// Streams used by many threads at once.
-namespace conformance {
-namespace {
+namespace conformance::threads_cases {
 
 TEST_SUITE_BEGIN("threads");
 
@@ -19,7 +14,7 @@ struct Done {
   ~Done() { --left; }
 };
 
-TEST_CASE_FIXTURE(OneStream, "S27 one stream, many threads: each thread's order is kept") {
+CASE(OneStream, "S27 one stream, many threads: each thread's order is kept") {
   if (!needs(*s, {Feature::host_functions}, [&] { s->launch_host_function([] {}); })) return;
   constexpr int each = 200;
   std::vector<std::pair<std::size_t, int>> seen;  // touched by the stream's host functions alone, which run one by one
@@ -32,7 +27,7 @@ TEST_CASE_FIXTURE(OneStream, "S27 one stream, many threads: each thread's order 
   for (const auto& [t, i] : seen) REQUIRE(next[t]++ == i);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S27 S43 one stream, many threads: copies and fills are all done, each thread's in its order") {
+CASE(OneStream, "S27 S43 one stream, many threads: copies and fills are all done, each thread's in its order") {
   constexpr std::uint32_t each = 100;
   Board board(device(), thread_count * 2);
   in_parallel(thread_count, [&](std::size_t t) {
@@ -63,30 +58,26 @@ TEST_CASE("S21 S22 S27 streams and events made, recorded, waited for and dropped
   CHECK_WORKS(*device().create_stream());
 }
 
-TEST_CASE("S23 S24 S27 many threads wait for one stream at once while it is being fed") {
-  const StreamPtr source = device().create_stream();
+CASE(WithBoard, "S23 S24 S27 many threads wait for one stream at once while it is being fed") {
   constexpr std::size_t rounds = 50;
-  Board board(device(), 64);
   in_parallel(thread_count, [&](std::size_t t) {
     if (t == 0) {
-      for (std::uint32_t i = 0; i < rounds * 4; ++i) board.set(*source, 0, i);
+      for (std::uint32_t i = 0; i < rounds * 4; ++i) board.set(*s, 0, i);
       return;
     }
     const StreamPtr mine = device().create_stream();
     for (std::uint32_t i = 1; i <= rounds; ++i) {
-      // Ordered behind this thread's own work on the source, whatever the others do to its cached event meanwhile.
-      board.set(*source, t, i);
-      mine->wait(*source);
+      // Ordered behind this thread's own work on the s, whatever the others do to its cached event meanwhile.
+      board.set(*s, t, i);
+      mine->wait(*s);
       board.move(*mine, 10 + t, t);
-      source->wait(*mine);
+      s->wait(*mine);
       if (board.read(*mine, 10 + t) != i) throw std::runtime_error("a wait for the stream missed its work");
     }
   });
-  source->synchronize();
-  CHECK_WORKS(*source);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S19 S20 S27 synchronizing and querying one stream from many threads") {
+CASE(WithBoard, "S19 S20 S27 synchronizing and querying one stream from many threads") {
   in_parallel(thread_count, [&](std::size_t t) {
     for (std::uint32_t i = 0; i < 50; ++i) {
       board.set(*s, t, i);
@@ -100,8 +91,7 @@ TEST_CASE_FIXTURE(WithBoard, "S19 S20 S27 synchronizing and querying one stream 
   CHECK(s->is_complete());
 }
 
-TEST_CASE("S9 S27 closing different streams from many threads while another works") {
-  const StreamPtr busy = device().create_stream();
+CASE(OneStream, "S9 S27 closing different streams from many threads while another works") {
   constexpr std::size_t count = thread_count * 20;
   Board board(device(), count + thread_count);  // a cell for each stream, and for each thread
   std::vector<StreamPtr> streams = create_streams(count);
@@ -110,15 +100,12 @@ TEST_CASE("S9 S27 closing different streams from many threads while another work
     for (std::size_t i = t; i < streams.size(); i += thread_count) {
       if (i % 2 == 0) streams[i]->close();
       streams[i].reset();
-      board.set(*busy, count + t, 1);
+      board.set(*s, count + t, 1);
     }
   });
-  busy->synchronize();
-  CHECK_WORKS(*busy);
 }
 
-TEST_CASE_FIXTURE(WithBoard, "S27 S37 one executable graph launched by many threads: its runs do not overlap") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S27 S37 one executable graph launched by many threads: its runs do not overlap") {
   // A swap through a spare cell: done an even number of times without overlap it changes nothing, and loses nothing.
   const GraphExecPtr exec = s->capture([&](Stream& c) {
                                board.move(c, 2, 0);
@@ -133,12 +120,10 @@ TEST_CASE_FIXTURE(WithBoard, "S27 S37 one executable graph launched by many thre
     for (int i = 0; i < 50; ++i) exec->launch(*mine);
     mine->synchronize();
   });
-  CHECK(board.read(*s, 0) == 3);
-  CHECK(board.read(*s, 1) == 4);
+  CHECK(board.read(*s, {0, 1}) == Values{3, 4});
 }
 
-TEST_CASE_FIXTURE(
-    OneStream, "S27 S37 one graph that many threads instantiate, launch, clone, add to captures and drop at once") {
+CASE(OneStream, "S27 S37 one graph that many threads instantiate, launch, clone, add to captures and drop at once") {
   if (!needs_in_capture(*s, Feature::host_functions_in_capture, [&] { s->launch_host_function([] {}); })) return;
   Board board(device(), 2 * thread_count);
   std::atomic<int> launched{0};
@@ -162,13 +147,10 @@ TEST_CASE_FIXTURE(
     if (board.read(*mine, 1 + t) != 7) throw std::runtime_error("a launch of the graph did something else");
   });
   CHECK(launched >= static_cast<int>(thread_count) * 30);
-  CHECK_WORKS(*s);
 }
 
-TEST_CASE_FIXTURE(
-    WithBoard,
-    "S19 S27 S31 the device is synchronized by one thread while others capture: refused or done, it breaks no capture") {
-  if (!needs_capture(*s)) return;
+CASE(Capture,
+     "S19 S27 S31 the device is synchronized by one thread while others capture: refused or done, it breaks no capture") {
   constexpr int each = 100;
   std::atomic<int> captured{0}, capturing{static_cast<int>(thread_count) - 1}, wrong{0};
   in_parallel(thread_count, [&](std::size_t t) {
@@ -189,29 +171,23 @@ TEST_CASE_FIXTURE(
   CHECK(captured == static_cast<int>(thread_count - 1) * each);
 }
 
-TEST_CASE("S21 S31 an event that one thread's open capture recorded is recorded by another thread outside it") {
-  const StreamPtr capturing = device().create_stream();
-  if (!needs_capture(*capturing)) return;
-  const StreamPtr other = device().create_stream();
-  Board board;
+CASE(CaptureAndOther, "S21 S31 an event that one thread's open capture recorded is recorded by another thread outside it") {
   for (int i = 0; i < 20; ++i) {
     const EventPtr event = device().create_event();
-    capturing->begin_capture();
-    board.set(*capturing, 0, 1);
-    capturing->record(*event);
+    s->begin_capture();
+    board.set(*s, 0, 1);
+    s->record(*event);
     on_another_thread([&] {
       other->record(*event);
       event->synchronize();
     });
-    board.set(*capturing, 0, 2);
-    CHECK(capturing->end_capture()->node_count() == 2);
+    board.set(*s, 0, 2);
+    CHECK(s->end_capture()->node_count() == 2);
     CHECK(event->is_complete());
   }
 }
 
-TEST_CASE("S21 S27 S31 events that a capture recorded and dropped are recorded anew by other threads while it goes on") {
-  const StreamPtr probe = device().create_stream();
-  if (!needs_capture(*probe)) return;
+CASE(Capture, "S21 S27 S31 events that a capture recorded and dropped are recorded anew by other threads while it goes on") {
   std::atomic<int> capturing{static_cast<int>(thread_count / 2)};
   in_parallel(thread_count, [&](std::size_t t) {
     const StreamPtr mine = device().create_stream();
@@ -223,40 +199,38 @@ TEST_CASE("S21 S27 S31 events that a capture recorded and dropped are recorded a
       return;
     }
     const Done done{capturing};
-    Board board;
+    Board own;
     for (int i = 0; i < 50; ++i) {
       const GraphPtr graph = mine->capture([&](Stream& c) {
         for (int fork = 0; fork < 10; ++fork) {
           forked->wait(*c.record());
-          board.set(*forked, 0, 1);
+          own.set(*forked, 0, 1);
           c.wait(*forked->record());
         }
       });
       if (graph->node_count() != 10) throw std::runtime_error("a fork was lost");
     }
   });
-  CHECK_WORKS(*probe);
 }
 
-TEST_CASE_FIXTURE(OneStream, "S27 S31 S40 captures, allocations and drops by many threads at once") {
-  if (!needs_capture(*s)) return;
+CASE(Capture, "S27 S31 S40 captures, allocations and drops by many threads at once") {
   std::vector<std::unique_ptr<Board>> boards;
   for (std::size_t t = 0; t < thread_count; ++t) boards.push_back(std::make_unique<Board>());
   in_parallel(thread_count, [&](std::size_t t) {
     const StreamPtr mine = device().create_stream();
     const StreamPtr forked = device().create_stream();
-    Board& board = *boards[t];
+    Board& own = *boards[t];
     for (std::uint32_t i = 1; i <= 20; ++i) {
       if (t % 2 == 0) {
         const GraphPtr graph = mine->capture([&](Stream& c) {
-          board.set(c, 0, i);
+          own.set(c, 0, i);
           forked->wait(c);
-          board.move(*forked, 1, 0);
+          own.move(*forked, 1, 0);
           c.wait(*forked);
-          board.show(c, 1);
+          own.show(c, 1);
         });
         run(graph, *mine);
-        if (board[1] != i) throw std::runtime_error("a graph did something else");
+        if (own[1] != i) throw std::runtime_error("a graph did something else");
       } else {
         const auto memory = device().allocate<std::uint32_t>(1000);
         mine->fill(memory, i);
@@ -264,7 +238,6 @@ TEST_CASE_FIXTURE(OneStream, "S27 S31 S40 captures, allocations and drops by man
       }
     }
   });
-  CHECK_WORKS(*s);
 }
 
 TEST_CASE("S9 S27 S40 S48 streams that capture are dropped by many threads at once, with memory of their own") {
@@ -275,8 +248,7 @@ TEST_CASE("S9 S27 S40 S48 streams that capture are dropped by many threads at on
   in_parallel(thread_count, [&](std::size_t t) {
     for (std::uint32_t i = 0; i < 25; ++i) {
       StreamPtr s = device().create_stream();
-      auto memory = s->allocate_async<std::uint32_t>(1000, pool);
-      s->fill(memory, i);
+      auto memory = filled(*s, 1000, i, pool);
       s->begin_capture();
       if ((t + i) % 2 == 0) {
         memory.reset();
@@ -292,7 +264,4 @@ TEST_CASE("S9 S27 S40 S48 streams that capture are dropped by many threads at on
   CHECK_WORKS(*probe);
 }
 
-TEST_SUITE_END();
-
-}  // namespace
-}  // namespace conformance
+}  // namespace conformance::threads_cases
