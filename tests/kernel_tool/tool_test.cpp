@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <iterator>
 
 #include "files.hpp"
 

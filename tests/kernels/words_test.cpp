@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
 #include <vector>
 
 #include "tests/kernels/support.hpp"

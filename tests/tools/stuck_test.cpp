@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <future>
-#include <iterator>
 #include <map>
 #include <sstream>
 #include <string>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
