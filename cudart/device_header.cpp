@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the headers of the device language for whole CUDA programs (cudart/include) into a folder: weir_device_cpu.h, which
+// the host half of a program reads too, weir_device_nvidia.h, weir_device_amd.h, and CUDA's headers that kernels may include.
+// The texts are those that kernels are compiled with (kernels/*.hpp). There the program consists of kernels only, and no header
+// of the system is read; here they meet the system's headers and host code. So what only the former need is taken out, each
+// piece by its exact text: if that text changes, the build fails here.
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "kernels/bfloat16.hpp"
+#include "kernels/cub.hpp"
+#include "kernels/device_default.hpp"
+#include "kernels/device_entries.hpp"
+#include "kernels/device_threads.hpp"
+#include "kernels/fiber_groups.hpp"
+#include "kernels/fiber_threads.hpp"
+#include "kernels/fp8.hpp"
+#include "kernels/gpu_entries.hpp"
+#include "kernels/gpu_library.hpp"
+#include "kernels/half.hpp"
+#include "kernels/kernel_prelude.hpp"
+#include "kernels/kernel_prelude_cuda.hpp"
+#include "kernels/kernel_prelude_groups.hpp"
+#include "kernels/kernel_prelude_math.hpp"
+#include "kernels/kernel_prelude_packed.hpp"
+#include "kernels/math_constants.hpp"
+#include "kernels/runtime_atomics.hpp"
+
+namespace {
+
+using weir::host::both_begin, weir::host::both_end;
+namespace host = weir::host;
+namespace kernels = weir::kernels;
+
+enum class Target { cpu, nvidia, amd };
+
+/// A text in which pieces can be replaced.
+class Text {
+ public:
+  explicit Text(std::string_view text) : text_(text) {}
+
+  /// Replaces every `piece`, of which there must be at least one.
+  Text& replace(std::string_view piece, std::string_view by) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text_.find(piece, at)) != std::string::npos; at += by.size(), ++count)
+      text_.replace(at, piece.size(), by);
+    if (count == 0) throw std::runtime_error("the kernels' text lacks: " + std::string(piece));
+    return *this;
+  }
+
+  /// Replaces what lies from `begin` to the end of the next `end`.
+  Text& replace(std::string_view begin, std::string_view end, std::string_view by) {
+    const std::size_t first = text_.find(begin);
+    const std::size_t last = first == std::string::npos ? first : text_.find(end, first);
+    if (last == std::string::npos) throw std::runtime_error("the kernels' text lacks: " + std::string(begin));
+    text_.replace(first, last + end.size() - first, by);
+    return *this;
+  }
+
+  operator std::string_view() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// The declarations of the C library's functions for device code. They come before the system's headers: then <cmath>'s
+// constexpr functions, which Clang would compile for the device too, remain host code where there is a device function, and
+// the using-declarations of <cstring> and others see both.
+Text library(Target target) {
+  Text text(host::prelude_cuda_library);
+  text.replace("// constexpr functions of libstdc++", "#define M_SQRT1_2 0.70710678118654752440\n", "")
+      .replace("#define assert(condition)", "__PRETTY_FUNCTION__))\n", "")
+      // Clang knows the function `printf` of NVIDIA's GPUs.
+      .replace("  // prelude_module defines it", "");
+  if (target == Target::nvidia) text.replace(" __asm__(\"weir_printf\")", "");
+  return text;
+}
+
+Text types() {
+  Text text(host::prelude_types);
+  text.replace("#ifndef WEIR_GPU\n// NVRTC's", "#define __align__(n) __attribute__((aligned(n)))\n", "")
+      .replace("// Available without <new>", "typedef struct CUevent_st* cudaEvent_t;\n", "");
+  return text;
+}
+
+// The linker merges the variables of a program's files, because a thread that waits in one file's function was started by
+// another's. A kernel's own module has one file, so there these are static.
+#define WEIR_MERGED "__attribute__((weak, visibility(\"hidden\")))"
+
+Text variables() {
+  Text text(host::prelude_variables);
+  text.replace("alignas(64) static __attribute__((device, visibility(\"hidden\"))) __thread",
+               "alignas(64) " WEIR_MERGED " __attribute__((device)) __thread");
+  return text;
+}
+
+Text launches() {
+  Text text(host::prelude_launches);
+  text.replace("WEIR_DEVICE static const launch_services* services;", "WEIR_DEVICE " WEIR_MERGED
+               " const launch_services* services;");
+  return text;
+}
+
+Text groups() {
+  Text text(host::prelude_groups);
+  text.replace("WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size",
+               "WEIR_DEVICE __attribute__((used)) " WEIR_MERGED " extern const int __weir_fiber_warp_size");
+  return text;
+}
+
+Text module() {
+  Text text(host::prelude_module);
+  text.replace("WEIR_DEVICE const module_record weir_host_module_10 = {",
+               "WEIR_DEVICE __attribute__((weak)) const module_record weir_host_module_10 = {")
+      .replace("WEIR_DEVICE const char weir_host_cpu_features[] = \"\"",
+               "WEIR_DEVICE __attribute__((weak)) const char weir_host_cpu_features[] = \"\"")
+      .replace("WEIR_DEVICE __attribute__((noinline, visibility(\"hidden\"))) int weir_printf(",
+               "WEIR_DEVICE __attribute__((noinline, weak, visibility(\"hidden\"))) int weir_printf(")
+      .replace("WEIR_DEVICE __attribute__((noreturn, noinline, cold))",
+               "WEIR_DEVICE __attribute__((noreturn, noinline, cold, weak, visibility(\"hidden\")))");
+  return text;
+}
+
+Text gpu_library() { return Text(kernels::gpu_library); }
+
+Text nvidia_library() {
+  Text text(kernels::nvidia_library);
+  text.replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
+  return text;
+}
+
+// CUDA has these functions in host code, too. A newer C library declares those of C23 itself.
+Text math() {
+  Text text(host::prelude_math);
+  for (const char* const name : {"float rsqrtf", "double rsqrt", "double sinpi", "double cospi", "float sinpif", "float cospif"})
+    text.replace(std::string("WEIR_C_FUNCTION ") + name, std::string("WEIR_C23_FUNCTION ") + name);
+  // Defined as functions with C's linkage, as CUDA's are: programs declare some of them again.
+  text.replace("#define WEIR_C_FUNCTION", R"(#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 41)
+#define WEIR_C23_FUNCTION WEIR_DEVICE inline __attribute__((always_inline))
+#else
+#define WEIR_C23_FUNCTION WEIR_BOTH inline __attribute__((always_inline))
+#endif
+#define WEIR_C_FUNCTION)");
+  text.replace("typedef long clock_t;  // as in the C library\n", "");
+  return text;
+}
+
+// CUDA's built-in functions `new` and `delete` of device code.
+constexpr std::string_view memory = R"weir(
+#ifndef __CLANG_CUDA_WRAPPERS_NEW  // Clang's own <new> defines them for its CUDA mode
+#define WEIR_NEW inline WEIR_DEVICE __attribute__((always_inline))
+WEIR_NEW void* operator new(size_t weir_size) { return ::malloc(weir_size != 0 ? weir_size : 1); }
+WEIR_NEW void* operator new[](size_t weir_size) { return ::malloc(weir_size != 0 ? weir_size : 1); }
+WEIR_NEW void* operator new(size_t, void* weir_place) noexcept { return weir_place; }
+WEIR_NEW void* operator new[](size_t, void* weir_place) noexcept { return weir_place; }
+WEIR_NEW void operator delete(void* weir_memory) noexcept { ::free(weir_memory); }
+WEIR_NEW void operator delete[](void* weir_memory) noexcept { ::free(weir_memory); }
+WEIR_NEW void operator delete(void* weir_memory, size_t) noexcept { ::free(weir_memory); }
+WEIR_NEW void operator delete[](void* weir_memory, size_t) noexcept { ::free(weir_memory); }
+#undef WEIR_NEW
+#endif
+)weir";
+
+std::string device_header(Target target) {
+  std::string text = "// Generated from Weir's kernel language (cudart/device_header.cpp).\n#pragma once\n"
+                     "#pragma clang system_header\n";
+  const bool cpu = target == Target::cpu, nvidia = target == Target::nvidia;
+  text.append(cpu || nvidia ? "#define WEIR_WARP_SIZE 32\n" : "#define WEIR_WARP_SIZE __AMDGCN_WAVEFRONT_SIZE\n");
+  if (!cpu) text.append("#define WEIR_GPU 1\n#pragma clang fp contract(off)\n");
+  text.append(library(target)).append(types()).append("#include <weir_system_headers.h>\n");
+  text.append("#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n#define WEIR_SPIN() ((void)0)\n");
+  if (cpu) {
+    text.append(
+        "#define WEIR_ENTRY WEIR_DEVICE\n#define WEIR_PURE __attribute__((const))\n"
+        "#define WEIR_CONVERGENT __attribute__((convergent))\n"
+        "#define WEIR_FIBER(name) __weir_fiber_##name\n"
+        "#ifndef WEIR_KEPT\n#define WEIR_KEPT __attribute__((used))\n#endif\n"
+        "#define WEIR_FIBER_ENTRY WEIR_DEVICE WEIR_KEPT WEIR_ALWAYS_INLINE\n");
+    text.append(kernels::device_entries);
+    // The host half of a program reads declarations only.
+    text.append("#ifndef __CUDA_ARCH__\n#define WEIR_GPU 1\n#endif\n").append(variables());
+    text.append("#ifdef __CUDA_ARCH__\n").append(launches()).append(both_begin).append(kernels::fiber_threads).append(both_end);
+    text.append("#else\n#undef WEIR_GPU\n#endif\n").append(both_begin).append(kernels::device_threads).append(both_end);
+  } else {
+    text.append("#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n");
+    text.append(kernels::device_entries)
+        .append(variables())
+        .append(nvidia ? kernels::nvidia_entries : kernels::amd_entries)
+        .append(Text(kernels::gpu_entries).replace("typedef long clock_t;\n", ""))
+        .append(both_begin)
+        .append(kernels::device_threads)
+        .append(both_end);
+    text.append(nvidia ? std::string_view(nvidia_library()) : kernels::amd_library).append(gpu_library());
+  }
+  text.append(math()).append(host::prelude_packed).append(both_begin).append(kernels::runtime_atomics);
+  if (cpu) text.append("#ifdef __CUDA_ARCH__\n").append(groups()).append(both_end).append(module()).append("#else\n");
+  text.append(both_end);
+  if (cpu) text.append("#endif\n");
+  text.append(memory);
+  if (target == Target::amd) {
+    for (const char* const name : {"fetch_add", "fetch_sub", "fetch_min", "fetch_max", "fetch_and", "fetch_or", "fetch_xor",
+                                   "load", "exchange", "compare_exchange"})
+      text.append("#undef __atomic_").append(name).append("\n");
+  }
+  if (!cpu) text.append("#pragma clang fp contract(fast)\n");
+  return text;
+}
+
+void write(const std::filesystem::path& file, std::string_view text) {
+  std::filesystem::create_directories(file.parent_path());
+  const std::string old = [&] {
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  }();
+  if (old == text) return;
+  std::ofstream out(file, std::ios::binary);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + file.string());
+}
+
+// A header of CUDA's that device code includes, with NVIDIA's guard, so that a toolkit's header of that name stays out.
+std::string header(const char* guard, std::string_view text) {
+  std::string all = "// Generated from Weir's kernel language (cudart/device_header.cpp).\n";
+  all.append("#ifndef ").append(guard).append("\n#define ").append(guard).append("\n#pragma GCC system_header\n");
+  return all.append("#include <cuda_runtime.h>\n").append(text).append("#endif\n");
+}
+
+void write_headers(const std::filesystem::path& folder) {
+  write(folder / "weir_device_cpu.h", device_header(Target::cpu));
+  write(folder / "weir_device_nvidia.h", device_header(Target::nvidia));
+  write(folder / "weir_device_amd.h", device_header(Target::amd));
+  const auto narrow = [](std::string_view text) { return Text(text).replace("__WEIR_HOST__", "__CUDA__"); };
+  write(folder / "cuda_fp16.h", header("__CUDA_FP16_H__", narrow(kernels::half_header)));
+  write(folder / "cuda_bf16.h", header("__CUDA_BF16_H__", narrow(kernels::bfloat16_header)));
+  write(folder / "cuda_fp8.h", header("__CUDA_FP8_H__", kernels::fp8_header));
+  write(folder / "cuda_fp16.hpp", "#include <cuda_fp16.h>\n");
+  write(folder / "cuda_bf16.hpp", "#include <cuda_bf16.h>\n");
+  write(folder / "math_constants.h", header("__MATH_CONSTANTS_H__", kernels::math_constants_header));
+  write(folder / "cooperative_groups.h", header("_COOPERATIVE_GROUPS_H_", kernels::fiber_groups_header));
+  write(folder / "cooperative_groups/reduce.h", "#include <cooperative_groups.h>\n");
+  write(folder / "cooperative_groups/scan.h", "#include <cooperative_groups.h>\n");
+  for (const auto& [name, text] : kernels::cub_files)
+    write(folder / name, std::string("#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n").append(text));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::fputs("usage: weir_device_header FOLDER\n", stderr);
+    return 2;
+  }
+  try {
+    write_headers(arguments[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "weir_device_header: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

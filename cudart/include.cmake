@@ -1,0 +1,19 @@
+# The headers of the device language, made from the texts that kernels are compiled with (kernels/*.hpp). The folder
+# WEIR_CUDART_DEVICE_INCLUDE then lies beside cudart/include in the search path of `weir c++`.
+add_executable(weir_device_header "${CMAKE_CURRENT_LIST_DIR}/device_header.cpp")
+weir_configure_target(weir_device_header)
+target_include_directories(weir_device_header PRIVATE "${PROJECT_SOURCE_DIR}")
+set(WEIR_CUDART_DEVICE_INCLUDE "${CMAKE_BINARY_DIR}/cudart/include")
+set(weir_device_headers weir_device_cpu.h weir_device_nvidia.h weir_device_amd.h cuda_fp16.h cuda_fp16.hpp cuda_bf16.h
+  cuda_bf16.hpp cuda_fp8.h math_constants.h cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h
+  weir_cub.h weir_cub_items.h cub/cub.cuh cub/block/block_load.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh
+  cub/block/block_store.cuh cub/warp/warp_reduce.cuh cub/warp/warp_scan.cuh)
+list(TRANSFORM weir_device_headers PREPEND "${WEIR_CUDART_DEVICE_INCLUDE}/")
+add_custom_command(OUTPUT ${weir_device_headers}
+  COMMAND weir_device_header "${WEIR_CUDART_DEVICE_INCLUDE}"
+  COMMAND "${CMAKE_COMMAND}" -E touch ${weir_device_headers}
+  DEPENDS weir_device_header
+  COMMENT "Writing the headers of the device language" VERBATIM)
+add_custom_target(weir_device_headers ALL DEPENDS ${weir_device_headers})
+install(DIRECTORY "${WEIR_CUDART_DEVICE_INCLUDE}/" "${CMAKE_CURRENT_LIST_DIR}/include/"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/weir/cudart/include" COMPONENT development)
