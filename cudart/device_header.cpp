@@ -103,14 +103,17 @@ Text variables() {
 Text launches() {
   Text text(host::prelude_launches);
   text.replace("WEIR_DEVICE static const launch_services* services;", "WEIR_DEVICE " WEIR_MERGED
-               " const launch_services* services;");
+               " const launch_services* services;")
+      // The work-group pass makes the kernels' records.
+      .replace("template <bool...>\nconstexpr bool all", "copyable = !by_value || all<__is_trivially_copyable(P)...>;\n};\n", "");
   return text;
 }
 
 Text groups() {
   Text text(host::prelude_groups);
   text.replace("WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size",
-               "WEIR_DEVICE __attribute__((used)) " WEIR_MERGED " extern const int __weir_fiber_warp_size");
+               "WEIR_DEVICE __attribute__((used)) " WEIR_MERGED " extern const int __weir_fiber_warp_size")
+      .replace("template <class... P>\nstruct rules<void", "}  // namespace weir_host\n", "}  // namespace weir_host\n");
   return text;
 }
 
@@ -132,6 +135,25 @@ Text gpu_library() { return Text(kernels::gpu_library); }
 Text nvidia_library() {
   Text text(kernels::nvidia_library);
   text.replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
+  return text;
+}
+
+// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps.
+Text amd_entries() {
+  Text text(kernels::amd_entries);
+  text.replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
+      .replace("warpSize == 64 ?", "__AMDGCN_WAVEFRONT_SIZE == 64 ?")
+      .replace("WEIR_ENTRY bool __weir_is_shared(", R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
+WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
+  return (unsigned int)(lanes >> (weir_hardware_lane() & 32));
+}
+WEIR_ENTRY bool __weir_is_shared()")
+      .replace("return __builtin_amdgcn_read_exec();", "return weir_of_warp(__builtin_amdgcn_read_exec());")
+      .replace("#if WEIR_WARP_SIZE == 64", "#if __AMDGCN_WAVEFRONT_SIZE == 64")
+      .replace("return mask != 0 ? lanes & mask : lanes;",
+               "const unsigned int those = weir_of_warp(lanes);\n  return mask != 0 ? those & (unsigned int)mask : those;")
+      .replace("(unsigned int)source_lane < (unsigned int)warpSize ? source_lane : __weir_lane();",
+               "((unsigned int)source_lane < 32 ? source_lane : __weir_lane()) + (weir_hardware_lane() & 32);");
   return text;
 }
 
@@ -171,7 +193,7 @@ std::string device_header(Target target) {
   std::string text = "// Generated from Weir's kernel language (cudart/device_header.cpp).\n#pragma once\n"
                      "#pragma clang system_header\n";
   const bool cpu = target == Target::cpu, nvidia = target == Target::nvidia;
-  text.append(cpu || nvidia ? "#define WEIR_WARP_SIZE 32\n" : "#define WEIR_WARP_SIZE __AMDGCN_WAVEFRONT_SIZE\n");
+  text.append("#define WEIR_WARP_SIZE 32\n");
   if (!cpu) text.append("#define WEIR_GPU 1\n#pragma clang fp contract(off)\n");
   text.append(library(target)).append(types()).append("#include <weir_system_headers.h>\n");
   text.append("#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n#define WEIR_SPIN() ((void)0)\n");
@@ -191,7 +213,7 @@ std::string device_header(Target target) {
     text.append("#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n");
     text.append(kernels::device_entries)
         .append(variables())
-        .append(nvidia ? kernels::nvidia_entries : kernels::amd_entries)
+        .append(nvidia ? kernels::nvidia_entries : std::string_view(amd_entries()))
         .append(Text(kernels::gpu_entries).replace("typedef long clock_t;\n", ""))
         .append(both_begin)
         .append(kernels::device_threads)
