@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "state.hpp"
+
+namespace weir::cudart {
+
+namespace {
+
+template <class T>
+T or_default(T value, T otherwise) {
+  return value != T{} ? value : otherwise;
+}
+
+// The bytes of "GPU-01234567-89ab-…", or the first characters of another text.
+cudaUUID_t uuid_of(std::string_view text) {
+  cudaUUID_t uuid{};
+  std::string digits;
+  for (const char c : text.starts_with("GPU-") ? text.substr(4) : std::string_view()) {
+    if (std::isxdigit(static_cast<unsigned char>(c)) != 0) digits += c;
+  }
+  if (digits.size() == 2 * sizeof uuid.bytes) {
+    for (std::size_t i = 0; i < sizeof uuid.bytes; ++i)
+      uuid.bytes[i] = static_cast<char>(std::stoi(digits.substr(2 * i, 2), nullptr, 16));
+  } else {
+    text.copy(uuid.bytes, sizeof uuid.bytes);
+  }
+  return uuid;
+}
+
+// What Weir does not know has the value of a usual device, or 0.
+cudaDeviceProp describe(const Device& device) {
+  const DeviceProperties& p = device.properties();
+  const auto has = [&](Feature feature) { return static_cast<int>(device.supports(feature)); };
+  cudaDeviceProp d{};
+  p.name.copy(d.name, sizeof d.name - 1);
+  d.uuid = uuid_of(p.uuid);
+  d.totalGlobalMem = p.total_memory;
+  d.sharedMemPerBlock = p.shared_memory_per_block;
+  d.sharedMemPerBlockOptin = std::max(p.shared_memory_per_block, p.shared_memory_per_block_optin);
+  d.sharedMemPerMultiprocessor = std::max(p.shared_memory_per_multiprocessor, d.sharedMemPerBlockOptin);
+  d.regsPerBlock = or_default(p.registers_per_block, 65536);
+  d.regsPerMultiprocessor = d.regsPerBlock;
+  d.warpSize = p.warp_size;
+  d.memPitch = 0x7FFFFFFF;
+  d.maxThreadsPerBlock = p.max_threads_per_block;
+  const Dim3 dims[] = {p.max_block, p.max_grid};
+  for (const auto& [to, from] : {std::pair(d.maxThreadsDim, &dims[0]), std::pair(d.maxGridSize, &dims[1])}) {
+    to[0] = static_cast<int>(std::min(from->x, 0x7FFFFFFFU));
+    to[1] = static_cast<int>(std::min(from->y, 0x7FFFFFFFU));
+    to[2] = static_cast<int>(std::min(from->z, 0x7FFFFFFFU));
+  }
+  d.clockRate = or_default(p.clock_rate_khz, 1'000'000);  // programs divide by it
+  d.memoryClockRate = p.memory_clock_rate_khz;
+  d.memoryBusWidth = p.memory_bus_width_bits;
+  d.totalConstMem = 65536;
+  // The device language is compiled for 7.0 where the device has no number of its own.
+  const bool is_numbered = device.backend().name() == "cuda";
+  d.major = is_numbered ? p.compute_capability_major : 7;
+  d.minor = is_numbered ? p.compute_capability_minor : 0;
+  d.textureAlignment = d.surfaceAlignment = 512;
+  d.texturePitchAlignment = 32;
+  d.deviceOverlap = static_cast<int>(p.async_engine_count > 0);
+  d.asyncEngineCount = p.async_engine_count;
+  d.multiProcessorCount = p.multiprocessor_count;
+  d.integrated = static_cast<int>(p.integrated);
+  d.canMapHostMemory = 1;
+  d.concurrentKernels = 1;
+  d.ECCEnabled = static_cast<int>(p.ecc_enabled);
+  if (std::sscanf(p.pci_bus_id.c_str(), "%x:%x:%x", reinterpret_cast<unsigned int*>(&d.pciDomainID),
+                  reinterpret_cast<unsigned int*>(&d.pciBusID), reinterpret_cast<unsigned int*>(&d.pciDeviceID)) != 3)
+    d.pciDomainID = d.pciBusID = d.pciDeviceID = 0;
+  d.unifiedAddressing = static_cast<int>(p.unified_addressing);
+  d.l2CacheSize = static_cast<int>(p.l2_cache_size);
+  d.maxThreadsPerMultiProcessor = p.max_threads_per_multiprocessor;
+  d.maxBlocksPerMultiProcessor = 32;
+  d.streamPrioritiesSupported = has(Feature::stream_priorities);
+  d.globalL1CacheSupported = d.localL1CacheSupported = 1;
+  d.managedMemory = has(Feature::managed_memory);
+  d.concurrentManagedAccess = has(Feature::concurrent_managed_access);
+  d.singleToDoublePrecisionPerfRatio = 2;
+  d.computePreemptionSupported = 1;
+  d.hostNativeAtomicSupported = d.pageableMemoryAccess = d.directManagedMemAccessFromHost = d.integrated;
+  d.pageableMemoryAccessUsesHostPageTables = d.canUseHostPointerForRegisteredMem = d.integrated;
+  d.cooperativeLaunch = has(Feature::cooperative_launch);
+  d.hostRegisterSupported = has(Feature::host_registration);
+  d.memoryPoolsSupported = has(Feature::memory_pools);
+  d.ipcEventSupported = has(Feature::interprocess_events);
+  d.clusterLaunch = has(Feature::cluster_launch);
+  return d;
+}
+
+Runtime* open_runtime() {
+  Registry& registry = Registry::instance();
+  auto* const opened = new Runtime;  // leaked, like all state
+  try {
+    opened->backend = &registry.default_backend();
+    opened->first_device = registry.default_device().ordinal();
+    opened->is_host = opened->backend->name() == "host";
+    for (int i = 0; i < opened->backend->device_count(); ++i) {
+      DeviceState& state = opened->devices.emplace_back();
+      state.device = &opened->backend->device(i);
+      state.properties = describe(*state.device);
+      state.limits = {1024, std::size_t{1} << 20U, std::size_t{8} << 20U, 2, 2048, 64, 0};  // CUDA's defaults
+      state.flags = cudaDeviceMapHost;
+    }
+  } catch (...) {
+    delete opened;
+    throw;
+  }
+  return opened;
+}
+
+}  // namespace
+
+Runtime& runtime() {
+  static Runtime* const opened = open_runtime();
+  return *opened;
+}
+
+DeviceState& device_at(int ordinal) {
+  Runtime& all = runtime();
+  check(ordinal >= 0 && ordinal < static_cast<int>(all.devices.size()), cudaErrorInvalidDevice);
+  return all.devices[static_cast<std::size_t>(ordinal)];
+}
+
+DeviceState& current() {
+  Runtime& all = runtime();
+  Thread& thread = this_thread();
+  if (thread.device < 0) thread.device = all.first_device;
+  return all.devices[static_cast<std::size_t>(thread.device)];
+}
+
+}  // namespace weir::cudart
+
+using namespace weir;
+using namespace weir::cudart;
+
+namespace {
+
+std::string pci_bus_id(const DeviceState& state) {
+  const std::string& id = state.device->properties().pci_bus_id;
+  return id.empty() ? "0000:00:00.0" : id;
+}
+
+// The limits and hints that are stored only.
+template <class T>
+cudaError_t store(const char* name, T DeviceState::*member, T value, bool good = true) {
+  return call(name, [&] {
+    check(good);
+    current().*member = value;
+  });
+}
+
+template <class T, class U>
+cudaError_t load(const char* name, T DeviceState::*member, U* value) {
+  return call(name, [&] {
+    check(value != nullptr);
+    *value = current().*member;
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  return call(__func__, [&] {
+    check(count != nullptr);
+    *count = 0;
+    *count = static_cast<int>(runtime().devices.size());
+  });
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  return call(__func__, [&] {
+    check(device != nullptr);
+    *device = current().device->ordinal();
+  });
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return call(__func__, [&] {
+    device_at(device);
+    this_thread().device = device;
+  });
+}
+
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
+  return call(__func__, [&] {
+    DeviceState& state = device_at(device);
+    check((flags & ~cudaInitDeviceFlagsAreValid) == 0);
+    if (flags != 0) state.flags = deviceFlags | cudaDeviceMapHost;
+  });
+}
+
+cudaError_t cudaSetValidDevices(int* devices, int count) {
+  return call(__func__, [&] {
+    check(count >= 0 && (devices != nullptr || count == 0));
+    for (int i = 0; i < count; ++i) device_at(devices[i]);
+  });
+}
+
+cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
+  return call(__func__, [&] {
+    check(device != nullptr && properties != nullptr);
+    *device = 0;
+    for (const DeviceState& state : runtime().devices) {
+      const cudaDeviceProp& p = state.properties;
+      if (std::pair(p.major, p.minor) < std::pair(properties->major, properties->minor)) continue;
+      if (p.totalGlobalMem < properties->totalGlobalMem) continue;
+      *device = state.device->ordinal();
+      break;
+    }
+  });
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  return call(__func__, [&] {
+    check(properties != nullptr);
+    *properties = device_at(device).properties;
+  });
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return call(__func__, [&] {
+    check(value != nullptr);
+    const cudaDeviceProp& p = device_at(device).properties;
+    const auto found = [&]() -> std::size_t {
+      switch (attribute) {
+        case cudaDevAttrMaxThreadsPerBlock: return p.maxThreadsPerBlock;
+        case cudaDevAttrMaxBlockDimX: return p.maxThreadsDim[0];
+        case cudaDevAttrMaxBlockDimY: return p.maxThreadsDim[1];
+        case cudaDevAttrMaxBlockDimZ: return p.maxThreadsDim[2];
+        case cudaDevAttrMaxGridDimX: return p.maxGridSize[0];
+        case cudaDevAttrMaxGridDimY: return p.maxGridSize[1];
+        case cudaDevAttrMaxGridDimZ: return p.maxGridSize[2];
+        case cudaDevAttrMaxSharedMemoryPerBlock: return p.sharedMemPerBlock;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin: return p.sharedMemPerBlockOptin;
+        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return p.sharedMemPerMultiprocessor;
+        case cudaDevAttrReservedSharedMemoryPerBlock: return p.reservedSharedMemPerBlock;
+        case cudaDevAttrTotalConstantMemory: return p.totalConstMem;
+        case cudaDevAttrWarpSize: return p.warpSize;
+        case cudaDevAttrMaxPitch: return p.memPitch;
+        case cudaDevAttrMaxRegistersPerBlock: return p.regsPerBlock;
+        case cudaDevAttrMaxRegistersPerMultiprocessor: return p.regsPerMultiprocessor;
+        case cudaDevAttrClockRate: return p.clockRate;
+        case cudaDevAttrTextureAlignment: return p.textureAlignment;
+        case cudaDevAttrSurfaceAlignment: return p.surfaceAlignment;
+        case cudaDevAttrTexturePitchAlignment: return p.texturePitchAlignment;
+        case cudaDevAttrGpuOverlap: return p.deviceOverlap;
+        case cudaDevAttrMultiProcessorCount: return p.multiProcessorCount;
+        case cudaDevAttrKernelExecTimeout: return p.kernelExecTimeoutEnabled;
+        case cudaDevAttrIntegrated: return p.integrated;
+        case cudaDevAttrCanMapHostMemory: return p.canMapHostMemory;
+        case cudaDevAttrComputeMode: return p.computeMode;
+        case cudaDevAttrConcurrentKernels: return p.concurrentKernels;
+        case cudaDevAttrEccEnabled: return p.ECCEnabled;
+        case cudaDevAttrPciBusId: return p.pciBusID;
+        case cudaDevAttrPciDeviceId: return p.pciDeviceID;
+        case cudaDevAttrPciDomainId: return p.pciDomainID;
+        case cudaDevAttrMemoryClockRate: return p.memoryClockRate;
+        case cudaDevAttrGlobalMemoryBusWidth: return p.memoryBusWidth;
+        case cudaDevAttrL2CacheSize: return p.l2CacheSize;
+        case cudaDevAttrMaxThreadsPerMultiProcessor: return p.maxThreadsPerMultiProcessor;
+        case cudaDevAttrMaxBlocksPerMultiprocessor: return p.maxBlocksPerMultiProcessor;
+        case cudaDevAttrAsyncEngineCount: return p.asyncEngineCount;
+        case cudaDevAttrUnifiedAddressing: return p.unifiedAddressing;
+        case cudaDevAttrComputeCapabilityMajor: return p.major;
+        case cudaDevAttrComputeCapabilityMinor: return p.minor;
+        case cudaDevAttrStreamPrioritiesSupported: return p.streamPrioritiesSupported;
+        case cudaDevAttrGlobalL1CacheSupported: return p.globalL1CacheSupported;
+        case cudaDevAttrLocalL1CacheSupported: return p.localL1CacheSupported;
+        case cudaDevAttrManagedMemory: return p.managedMemory;
+        case cudaDevAttrHostNativeAtomicSupported: return p.hostNativeAtomicSupported;
+        case cudaDevAttrSingleToDoublePrecisionPerfRatio: return p.singleToDoublePrecisionPerfRatio;
+        case cudaDevAttrPageableMemoryAccess: return p.pageableMemoryAccess;
+        case cudaDevAttrConcurrentManagedAccess: return p.concurrentManagedAccess;
+        case cudaDevAttrComputePreemptionSupported: return p.computePreemptionSupported;
+        case cudaDevAttrCanUseHostPointerForRegisteredMem: return p.canUseHostPointerForRegisteredMem;
+        case cudaDevAttrCooperativeLaunch: return p.cooperativeLaunch;
+        case cudaDevAttrHostRegisterSupported: return p.hostRegisterSupported;
+        case cudaDevAttrPageableMemoryAccessUsesHostPageTables: return p.pageableMemoryAccessUsesHostPageTables;
+        case cudaDevAttrDirectManagedMemAccessFromHost: return p.directManagedMemAccessFromHost;
+        case cudaDevAttrMemoryPoolsSupported: return p.memoryPoolsSupported;
+        case cudaDevAttrClusterLaunch: return p.clusterLaunch;
+        case cudaDevAttrIpcEventSupport: return p.ipcEventSupported;
+        case cudaDevAttrHostNumaId: return static_cast<std::size_t>(-1);
+        default: check(attribute > 0 && attribute <= cudaDevAttrOnlyPartialHostNativeAtomicSupported); return 0;
+      }
+    }();
+    *value = static_cast<int>(found);
+  });
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  return call(__func__, [] { current().device->synchronize(); });
+}
+
+cudaError_t cudaDeviceReset() {
+  return call(__func__, [] {
+    DeviceState& state = current();
+    state.device->synchronize();
+    memory().clear(*state.device);
+    unload(*state.device);
+    this_thread().last_error = cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
+cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return call(__func__, [&] {
+    check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
+    current().limits[limit] = value;
+  });
+}
+
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  return call(__func__, [&] {
+    check(value != nullptr);
+    check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
+    *value = current().limits[limit];
+  });
+}
+
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) {
+  return store(__func__, &DeviceState::cache_config, config, config >= 0 && config <= cudaFuncCachePreferEqual);
+}
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) { return load(__func__, &DeviceState::cache_config, config); }
+cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
+  return store(__func__, &DeviceState::shared_config, config, config >= 0 && config <= cudaSharedMemBankSizeEightByte);
+}
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  return load(__func__, &DeviceState::shared_config, config);
+}
+cudaError_t cudaSetDeviceFlags(unsigned int flags) {
+  return store(__func__, &DeviceState::flags, flags | cudaDeviceMapHost, (flags & ~unsigned{cudaDeviceMask}) == 0);
+}
+cudaError_t cudaGetDeviceFlags(unsigned int* flags) { return load(__func__, &DeviceState::flags, flags); }
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return call(__func__, [&] {
+    const PriorityRange range = current().device->priority_range();
+    if (least != nullptr) *least = range.least;
+    if (greatest != nullptr) *greatest = range.greatest;
+  });
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  return call(__func__, [&] {
+    check(id != nullptr);
+    const std::string text = pci_bus_id(device_at(device));
+    check(length > static_cast<int>(text.size()));
+    std::memcpy(id, text.c_str(), text.size() + 1);
+  });
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* id) {
+  return call(__func__, [&] {
+    check(device != nullptr && id != nullptr);
+    for (const DeviceState& state : runtime().devices) {
+      if (strcasecmp(pci_bus_id(state).c_str(), id) != 0) continue;
+      *device = state.device->ordinal();
+      return;
+    }
+    throw Failure{cudaErrorInvalidDevice};
+  });
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() {
+  return call(__func__, [] { current(); });
+}
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  return call(__func__, [&] {
+    check(version != nullptr);
+    *version = CUDART_VERSION;
+    // "13.0" is 13000.
+    int major = 0;
+    int minor = 0;
+    const bool has_driver = runtime().backend->name() == "cuda";
+    if (has_driver && std::sscanf(runtime().backend->versions().driver.c_str(), "%d.%d", &major, &minor) == 2)
+      *version = major * 1000 + minor * 10;
+  });
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  return call(__func__, [&] {
+    check(version != nullptr);
+    *version = CUDART_VERSION;
+  });
+}
+
+// --- Peers
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return call(__func__, [&] {
+    check(can != nullptr);
+    *can = static_cast<int>(device_at(device).device->can_access_peer(*device_at(peer).device));
+  });
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  return call(__func__, [&] {
+    check(flags == 0);
+    DeviceState& state = current();
+    Device& other = *device_at(peer).device;
+    check(other != *state.device, cudaErrorInvalidDevice);
+    check(state.device->can_access_peer(other), cudaErrorPeerAccessUnsupported);
+    const std::lock_guard lock(state.mutex);
+    check(!state.peers.contains(peer), cudaErrorPeerAccessAlreadyEnabled);
+    state.device->enable_peer_access(other);
+    state.peers.insert(peer);
+  });
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return call(__func__, [&] {
+    DeviceState& state = current();
+    Device& other = *device_at(peer).device;
+    const std::lock_guard lock(state.mutex);
+    check(state.peers.erase(peer) != 0, cudaErrorPeerAccessNotEnabled);
+    state.device->disable_peer_access(other);
+  });
+}
+
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
+  return call(__func__, [&] {
+    check(value != nullptr);
+    Device& from = *device_at(source).device;
+    Device& to = *device_at(destination).device;
+    check(from != to, cudaErrorInvalidDevice);
+    check(attribute >= cudaDevP2PAttrPerformanceRank && attribute <= cudaDevP2PAttrCudaArrayAccessSupported);
+    const bool access = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
+    *value = static_cast<int>(access && from.can_access_peer(to));
+  });
+}
+
+}  // extern "C"

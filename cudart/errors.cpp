@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+#include "state.hpp"
+
+namespace weir::cudart {
+
+namespace {
+
+constinit thread_local Thread thread_state;
+
+cudaError_t number_of(Errc code) noexcept {
+  switch (code) {
+    case Errc::invalid_argument:
+    case Errc::length_mismatch: return cudaErrorInvalidValue;
+    case Errc::stream_closed:
+    case Errc::wrong_device:
+    case Errc::wrong_thread:
+    case Errc::timing_disabled:
+    case Errc::not_recorded: return cudaErrorInvalidResourceHandle;
+    case Errc::unsupported: return cudaErrorNotSupported;
+    case Errc::called_from_host_function: return cudaErrorNotPermitted;
+    case Errc::capture_unsupported: return cudaErrorStreamCaptureUnsupported;
+    case Errc::capture_invalidated: return cudaErrorStreamCaptureInvalidated;
+    case Errc::capture_merge: return cudaErrorStreamCaptureMerge;
+    case Errc::capture_unmatched: return cudaErrorStreamCaptureUnmatched;
+    case Errc::capture_unjoined: return cudaErrorStreamCaptureUnjoined;
+    case Errc::capture_isolation: return cudaErrorStreamCaptureIsolation;
+    case Errc::capture_implicit: return cudaErrorStreamCaptureImplicit;
+    case Errc::captured_event: return cudaErrorCapturedEvent;
+    case Errc::capture_wrong_thread: return cudaErrorStreamCaptureWrongThread;
+    case Errc::not_capturing:
+    case Errc::already_capturing: return cudaErrorIllegalState;
+    case Errc::not_ready: return cudaErrorNotReady;
+    case Errc::out_of_memory:
+    case Errc::pool_exhausted: return cudaErrorMemoryAllocation;
+    case Errc::compilation_failed: return cudaErrorInvalidKernelImage;
+    case Errc::compiler_not_found: return cudaErrorJitCompilerNotFound;
+    case Errc::invalid_image: return cudaErrorNoKernelImageForDevice;
+    case Errc::kernel_not_found: return cudaErrorInvalidDeviceFunction;
+    case Errc::graph_update_failed: return cudaErrorGraphExecUpdateFailure;
+    case Errc::no_device: return cudaErrorNoDevice;
+    case Errc::driver_not_found:
+    case Errc::driver_too_old: return cudaErrorInsufficientDriver;
+    case Errc::device_fault: return cudaErrorLaunchFailure;
+    case Errc::backend_failure:
+    case Errc::communicator_failed: return cudaErrorUnknown;
+    default: return cudaErrorInitializationError;  // of the backend
+  }
+}
+
+const char* name_of(cudaError_t error) noexcept {
+  switch (error) {
+#define WEIR_CUDA_ERROR(number, name, text) \
+  case number: return #name;
+#include "weir_cuda_errors.def"
+    default: return "unrecognized error code";
+  }
+}
+
+// Whether the text of an error is to be printed, like a line of Weir's log at this level.
+bool is_logged() noexcept {
+  static const bool logged = [] {
+    const char* const level = secure_getenv("WEIR_LOG");
+    return level != nullptr && (std::string_view(level) == "info" || std::string_view(level) == "debug");
+  }();
+  return logged;
+}
+
+// The number of an error of Weir. CUDA's driver and runtime have the same numbers; the driver's is more exact.
+cudaError_t number_of(const Error& error) noexcept {
+  if (error.native().code != 0 && error.native().name.starts_with("CUDA_ERROR_"))
+    return static_cast<cudaError_t>(error.native().code);
+  if (error.errc() == Errc::device_fault && error.detail().find("the assertion '") != std::string::npos) return cudaErrorAssert;
+  return number_of(error.errc());
+}
+
+}  // namespace
+
+Thread& this_thread() noexcept { return thread_state; }
+
+cudaError_t ended(cudaError_t error) noexcept {
+  if (error != cudaSuccess) thread_state.last_error = error;
+  return error;
+}
+
+cudaError_t failed(const char* name) noexcept {
+  cudaError_t error = cudaErrorUnknown;
+  try {
+    throw;
+  } catch (const Failure& failure) {
+    error = failure.error;
+    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s\n", name, name_of(error));
+  } catch (const Error& thrown) {
+    error = number_of(thrown);
+    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s: %s\n", name, name_of(error), thrown.what());
+    if (thrown.errc() == Errc::device_fault) {
+      cudaError_t none = cudaSuccess;
+      try {
+        current().fault.compare_exchange_strong(none, error);
+      } catch (...) {  // the error itself is reported
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    error = cudaErrorMemoryAllocation;
+  } catch (...) {
+  }
+  return ended(error);
+}
+
+namespace {
+
+// The error that a lost device gives to every call.
+cudaError_t lasting_error() noexcept {
+  if (thread_state.device < 0) return cudaSuccess;
+  try {
+    const DeviceState& state = current();
+    return state.device->is_poisoned() ? state.fault.load() : cudaSuccess;
+  } catch (...) {
+    return cudaSuccess;
+  }
+}
+
+}  // namespace
+}  // namespace weir::cudart
+
+using namespace weir::cudart;
+
+extern "C" {
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t lasting = lasting_error();
+  const cudaError_t error = std::exchange(this_thread().last_error, lasting);
+  return lasting != cudaSuccess ? lasting : error;
+}
+
+cudaError_t cudaPeekAtLastError() {
+  const cudaError_t lasting = lasting_error();
+  return lasting != cudaSuccess ? lasting : this_thread().last_error;
+}
+
+const char* cudaGetErrorName(cudaError_t error) { return name_of(error); }
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+#define WEIR_CUDA_ERROR(number, name, text) \
+  case number: return text;
+#include "weir_cuda_errors.def"
+    default: return "unrecognized error code";
+  }
+}
+
+}  // extern "C"
