@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the headers of the device language for whole CUDA programs (cudart/include) into a folder: weir_device_cpu.h, which
-// the host half of a program reads too, weir_device_nvidia.h, weir_device_amd.h, and CUDA's headers that kernels may include.
-// The texts are those that kernels are compiled with (kernels/*.hpp). There the program consists of kernels only, and no header
-// of the system is read; here they meet the system's headers and host code. So what only the former need is taken out, each
-// piece by its exact text: if that text changes, the build fails here.
+// the host half of a program reads too, weir_device_nvidia.h, weir_device_amd.h, and CUDA's headers that kernels may
+// include. The texts are those that kernels are compiled with (kernels/*.hpp). There the program consists of kernels only,
+// and no header of the system is read; here they meet the system's headers and host code. So what only the former need is
+// taken out, each piece by its exact text: if that text changes, the build fails here.
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -102,10 +104,11 @@ Text variables() {
 
 Text launches() {
   Text text(host::prelude_launches);
-  text.replace("WEIR_DEVICE static const launch_services* services;", "WEIR_DEVICE " WEIR_MERGED
-               " const launch_services* services;")
+  text.replace("WEIR_DEVICE static const launch_services* services;",
+               "WEIR_DEVICE " WEIR_MERGED " const launch_services* services;")
       // The work-group pass makes the kernels' records.
-      .replace("template <bool...>\nconstexpr bool all", "copyable = !by_value || all<__is_trivially_copyable(P)...>;\n};\n", "");
+      .replace("template <bool...>\nconstexpr bool all", "copyable = !by_value || all<__is_trivially_copyable(P)...>;\n};\n",
+               "");
   return text;
 }
 
@@ -143,7 +146,8 @@ Text amd_entries() {
   Text text(kernels::amd_entries);
   text.replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
       .replace("warpSize == 64 ?", "__AMDGCN_WAVEFRONT_SIZE == 64 ?")
-      .replace("WEIR_ENTRY bool __weir_is_shared(", R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
+      .replace("WEIR_ENTRY bool __weir_is_shared(",
+               R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
 WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
   return (unsigned int)(lanes >> (weir_hardware_lane() & 32));
 }
@@ -160,7 +164,8 @@ WEIR_ENTRY bool __weir_is_shared()")
 // CUDA has these functions in host code, too. A newer C library declares those of C23 itself.
 Text math() {
   Text text(host::prelude_math);
-  for (const char* const name : {"float rsqrtf", "double rsqrt", "double sinpi", "double cospi", "float sinpif", "float cospif"})
+  for (const char* const name :
+       {"float rsqrtf", "double rsqrt", "double sinpi", "double cospi", "float sinpif", "float cospif"})
     text.replace(std::string("WEIR_C_FUNCTION ") + name, std::string("WEIR_C23_FUNCTION ") + name);
   // Defined as functions with C's linkage, as CUDA's are: programs declare some of them again.
   text.replace("#define WEIR_C_FUNCTION", R"(#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 41)
@@ -190,8 +195,9 @@ WEIR_NEW void operator delete[](void* weir_memory, size_t) noexcept { ::free(wei
 )weir";
 
 std::string device_header(Target target) {
-  std::string text = "// Generated from Weir's kernel language (cudart/device_header.cpp).\n#pragma once\n"
-                     "#pragma clang system_header\n";
+  std::string text =
+      "// Generated from Weir's kernel language (cudart/device_header.cpp).\n#pragma once\n"
+      "#pragma clang system_header\n";
   const bool cpu = target == Target::cpu, nvidia = target == Target::nvidia;
   text.append("#define WEIR_WARP_SIZE 32\n");
   if (!cpu) text.append("#define WEIR_GPU 1\n#pragma clang fp contract(off)\n");
@@ -207,7 +213,11 @@ std::string device_header(Target target) {
     text.append(kernels::device_entries);
     // The host half of a program reads declarations only.
     text.append("#ifndef __CUDA_ARCH__\n#define WEIR_GPU 1\n#endif\n").append(variables());
-    text.append("#ifdef __CUDA_ARCH__\n").append(launches()).append(both_begin).append(kernels::fiber_threads).append(both_end);
+    text.append("#ifdef __CUDA_ARCH__\n")
+        .append(launches())
+        .append(both_begin)
+        .append(kernels::fiber_threads)
+        .append(both_end);
     text.append("#else\n#undef WEIR_GPU\n#endif\n").append(both_begin).append(kernels::device_threads).append(both_end);
   } else {
     text.append("#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n");
@@ -232,6 +242,38 @@ std::string device_header(Target target) {
   }
   if (!cpu) text.append("#pragma clang fp contract(fast)\n");
   return text;
+}
+
+// The generator XORWOW (G. Marsaglia, "Xorshift RNGs") is a linear map of 160 bits. So n steps of it are a polynomial in one
+// step: x^n modulo the map's characteristic polynomial. The table has those for n = 2^0 … 2^63, which skip numbers of a
+// sequence, and for n = 2^67 … 2^130, which skip sequences.
+std::string xorwow_jumps() {
+  using Polynomial = std::array<std::uint32_t, 5>;
+  constexpr Polynomial characteristic = {0x60001, 0x8610030, 0x62121, 0xf3c0035, 0xf0e};  // without x^160
+  const auto times_x = [&](const Polynomial& p) {
+    Polynomial result{};
+    for (int i = 0; i < 5; ++i) result[i] = p[i] << 1 | (i > 0 ? p[i - 1] >> 31 : 0);
+    for (int i = 0; i < 5 && p[4] >> 31 != 0; ++i) result[i] ^= characteristic[i];
+    return result;
+  };
+  const auto squared = [&](const Polynomial& p) {
+    Polynomial result{}, power = p;  // the power is x^bit times p
+    for (int bit = 0; bit < 160; ++bit, power = times_x(power)) {
+      for (int i = 0; i < 5 && (p[bit / 32] >> bit % 32 & 1) != 0; ++i) result[i] ^= power[i];
+    }
+    return result;
+  };
+  std::string text =
+      "// Generated by cudart/device_header.cpp.\n#pragma once\n"
+      "static __device__ const unsigned int weir_xorwow_jumps[2][64][5] = {\n";
+  Polynomial jump = {2};
+  for (int k = 0; k <= 130; ++k, jump = squared(jump)) {
+    if (k >= 64 && k < 67) continue;
+    text += k == 0 || k == 67 ? "{{" : "{";
+    for (const std::uint32_t word : jump) text += std::to_string(word) + "u,";
+    text += k == 63 || k == 130 ? "}},\n" : "},\n";
+  }
+  return text + "};\n";
 }
 
 void write(const std::filesystem::path& file, std::string_view text) {
@@ -268,6 +310,7 @@ void write_headers(const std::filesystem::path& folder) {
   write(folder / "cooperative_groups.h", header("_COOPERATIVE_GROUPS_H_", kernels::fiber_groups_header));
   write(folder / "cooperative_groups/reduce.h", "#include <cooperative_groups.h>\n");
   write(folder / "cooperative_groups/scan.h", "#include <cooperative_groups.h>\n");
+  write(folder / "weir_xorwow_jumps.h", xorwow_jumps());
   for (const auto& [name, text] : kernels::cub_files)
     write(folder / name, std::string("#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n").append(text));
 }

@@ -2,8 +2,8 @@
 #ifndef __CUDA_RUNTIME_H__
 #define __CUDA_RUNTIME_H__
 
-/* Clang's CUDA mode, or, for AMD's GPUs, its HIP mode: the words of the language and what kernels use. Files for the host alone,
-   for any compiler of C or C++, see the runtime's calls and the vector types. */
+/* Clang's CUDA mode, or, for AMD's GPUs, its HIP mode: the words of the language and what kernels use. Files for the host
+   alone, for any compiler of C or C++, see the runtime's calls and the vector types. */
 #if defined(__CUDA__) || defined(__HIP__)
 #include "weir_keywords.h"
 

@@ -12,9 +12,9 @@
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
 #undef __CUDA_ARCH_LIST__
 #define __CUDA_ARCH_LIST__ 700
-/* Which code this is: WEIR_FOR_NVIDIA, WEIR_FOR_AMD, WEIR_FOR_CPU, or none of them for host code. Clang defines a GPU's macros for
-   host code, too, but __CUDA_ARCH__ only for device code: the architecture, or 1 for the CPU. Compute capability 7.0 is the
-   newest one whose programs need no instruction that only NVIDIA's GPUs have. */
+/* Which code this is: WEIR_FOR_NVIDIA, WEIR_FOR_AMD, WEIR_FOR_CPU, or none of them for host code. Clang defines a GPU's
+   macros for host code, too, but __CUDA_ARCH__ only for device code: the architecture, or 1 for the CPU. Compute
+   capability 7.0 is the newest one whose programs need no instruction that only NVIDIA's GPUs have. */
 #if defined(__HIP_DEVICE_COMPILE__)
 #define WEIR_FOR_AMD 1
 #define __CUDA_ARCH__ 700
@@ -43,12 +43,12 @@
 #endif
 #define __host__ __attribute__((host))
 #define __managed__ \
-  _Pragma("GCC error \"__managed__ variables are not part of Weir's CUDA language; use cudaMallocManaged: see docs/cuda-programs.md\"")
+  _Pragma("GCC error \"no __managed__ variables here: use cudaMallocManaged; see docs/cuda-programs.md\"")
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__
 #define __maxnreg__(n)
 #define __cluster_dims__(...) \
-  _Pragma("GCC error \"thread block clusters are not part of Weir's CUDA language: see docs/cuda-programs.md\"")
+  _Pragma("GCC error \"no thread block clusters here: see docs/cuda-programs.md\"")
 #undef __forceinline__
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __inline_hint__
@@ -58,8 +58,8 @@
 #define __cudart_builtin__
 #define __nv_pure__ __attribute__((pure))
 
-/* `__restrict__` speaks of one thread. Clang would also conclude that no other thread's write becomes visible at a barrier. The
-   work-group pass for the CPU takes that into account; the compilers for GPUs do not. */
+/* `__restrict__` speaks of one thread. Clang would also conclude that no other thread's write becomes visible at a barrier.
+   The work-group pass for the CPU takes that into account; the compilers for GPUs do not. */
 #if defined(WEIR_FOR_NVIDIA) || defined(WEIR_FOR_AMD)
 #define __restrict__
 #define __restrict

@@ -55,8 +55,8 @@ int main() {
   large.n[0] = 4, large.n[39] = 38;
   Bits bits = {5, 300, true};
   take<<<1, 1>>>(true, Three{1, 2, 3}, 'c', Five{{1, 0, 0, 0, 5}}, short(-9), Mixed{0.5f, 2, 4.25}, make_float3(1, 2, 3),
-                 Floats{4, 5, 6}, large, make_uchar4(200, 0, 0, 55), Kind::some, Aligned{77}, 1LL << 40, make_float4(1, 2, 3, 4),
-                 bits, 0.125, out.device);
+                 Floats{4, 5, 6}, large, make_uchar4(200, 0, 0, 55), Kind::some, Aligned{77}, 1LL << 40,
+                 make_float4(1, 2, 3, 4), bits, 0.125, out.device);
   CHECK_KERNEL();
   const double expected[] = {1, 123, 'c', 15, -9, 6.75, 321, 654, 42, 255, 1, 77, double(1LL << 40), 10, 5301, 0.125};
   for (int i = 0; i < 16; ++i) CHECK(out.read()[i] == expected[i]);

@@ -6,26 +6,26 @@
 
 #include <cstdio>
 
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
+#define CHECK(condition)                                                           \
+  do {                                                                             \
+    if (!(condition)) {                                                            \
       std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-      return 1;                                                                \
-    }                                                                          \
+      return 1;                                                                    \
+    }                                                                              \
   } while (0)
 
-#define CHECK_CALL(call)                                                                              \
-  do {                                                                                                \
-    const cudaError_t error = (call);                                                                 \
-    if (error != cudaSuccess) {                                                                       \
-      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error));  \
-      return 1;                                                                                       \
-    }                                                                                                 \
+#define CHECK_CALL(call)                                                                             \
+  do {                                                                                               \
+    const cudaError_t error = (call);                                                                \
+    if (error != cudaSuccess) {                                                                      \
+      std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
+      return 1;                                                                                      \
+    }                                                                                                \
   } while (0)
 
-#define CHECK_KERNEL()              \
-  do {                              \
-    CHECK_CALL(cudaGetLastError()); \
+#define CHECK_KERNEL()                   \
+  do {                                   \
+    CHECK_CALL(cudaGetLastError());      \
     CHECK_CALL(cudaDeviceSynchronize()); \
   } while (0)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lambdas as arguments of kernels: __device__, __host__ __device__, with captures of several sizes, generic, in templates and
-// in functions of classes.
+// Lambdas as arguments of kernels: __device__, __host__ __device__, with captures of several sizes, generic, in templates
+// and in functions of classes.
 #include "check.h"
 
 template <class F>

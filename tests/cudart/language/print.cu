@@ -7,8 +7,8 @@
 __host__ __device__ int show(const char* what, int value) { return printf("%s is %d\n", what, value); }
 __global__ void talk(int* out) {
   const char letter = 'w';
-  out[0] = printf("block %d, thread %u, %5.2f %s %c %lld %x\n", int(blockIdx.x), threadIdx.x, 1.5f, "text", letter, 1LL << 40,
-                  255u);
+  out[0] = printf("block %d, thread %u, %5.2f %s %c %lld %x\n", int(blockIdx.x), threadIdx.x, 1.5f, "text", letter,
+                  1LL << 40, 255u);
   out[1] = show("kernel", 3);
   printf("done\n");
 }

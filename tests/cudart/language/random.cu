@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers in kernels: the integers of CUDA's XORWOW and Philox, also far into the sequences; sane distributions.
+#include <curand_kernel.h>
+
+#include <cmath>
+
+#include "check.h"
+
+__global__ void integers(unsigned* out) {
+  curandState state;
+  curand_init(0, 0, 0, &state);
+  for (int i = 0; i < 5; ++i) out[i] = curand(&state);
+  out[5] = 0;
+  curandStatePhilox4_32_10_t philox;
+  curand_init(0ULL, 0, 0, &philox);
+  for (int i = 0; i < 5; ++i) out[6 + i] = curand(&philox);
+  const uint4 four = curand4(&philox);
+  out[11] = four.x, out[12] = four.w;
+  // Skipping is the same as drawing.
+  curand_init(1234, 5, 1000, &state);
+  out[13] = curand(&state);
+  curand_init(1234, 5, 0, &state);
+  for (int i = 0; i < 1000; ++i) curand(&state);
+  out[14] = curand(&state);
+  curand_init(1234, 3, 0, &state);
+  skipahead_sequence(2, &state);
+  skipahead(1000, &state);
+  out[15] = curand(&state);
+}
+template <class State>
+__global__ void draw(float* uniform, float* normal, double* normal_double, unsigned* poisson) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  State state;
+  curand_init(42, i, 0, &state);
+  uniform[i] = curand_uniform(&state);
+  normal[i] = curand_normal(&state) + curand_normal2(&state).y * 0 + curand_log_normal(&state, 0, 1) * 0;
+  normal_double[i] = curand_normal_double(&state);
+  poisson[i] = curand_poisson(&state, i % 2 == 0 ? 10.0 : 100.0);
+}
+template <class State>
+int check() {
+  constexpr int n = 4096;
+  static Numbers<float, n> uniform, normal;
+  static Numbers<double, n> normal_double;
+  static Numbers<unsigned, n> poisson;
+  draw<State><<<n / 128, 128>>>(uniform.device, normal.device, normal_double.device, poisson.device);
+  CHECK_KERNEL();
+  uniform.read(), normal.read(), normal_double.read(), poisson.read();
+  double sums[6] = {};
+  for (int i = 0; i < n; ++i) {
+    CHECK(uniform.host[i] > 0 && uniform.host[i] <= 1);
+    sums[0] += uniform.host[i] / n;
+    sums[1] += normal.host[i] / n;
+    sums[2] += double(normal.host[i]) * normal.host[i] / n;
+    sums[3] += normal_double.host[i] * normal_double.host[i] / n;
+    sums[4 + i % 2] += poisson.host[i] * 2.0 / n;
+  }
+  CHECK(std::fabs(sums[0] - 0.5) < 0.03 && std::fabs(sums[1]) < 0.08 && std::fabs(sums[2] - 1) < 0.12);
+  CHECK(std::fabs(sums[3] - 1) < 0.12 && std::fabs(sums[4] - 10) < 0.4 && std::fabs(sums[5] - 100) < 1.2);
+  return 0;
+}
+
+int main() {
+  Numbers<unsigned, 16> out;
+  integers<<<1, 1>>>(out.device);
+  CHECK_KERNEL();
+  const unsigned expected[] = {3179217846u, 1883133293u, 2220552389u, 674260989u,  306521119u,  0,        1713891541u,
+                               3781805453u, 3159862348u, 2600524760u, 4175744164u, 1555169499u, 83534633u};
+  for (int i = 0; i < 13; ++i) CHECK(out.read()[i] == expected[i]);
+  CHECK(out.host[13] == out.host[14] && out.host[13] == out.host[15]);
+  if (check<curandState>() != 0) return 1;
+  return check<curandStatePhilox4_32_10_t>();
+}
