@@ -62,10 +62,7 @@ extern "C" {
 #endif
 #include "weir_cuda_calls.def"
 
-/* The calls of the code that Clang makes of <<<…>>>. */
-extern unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes WEIR_CUDA_DEFAULT(0),
-                                                void* stream WEIR_CUDA_DEFAULT(0));
-extern cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedBytes, void* stream);
+/* Clang's code for <<<…>>> calls it by this name. */
 extern cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
                                          cudaStream_t stream);
 #pragma GCC visibility pop

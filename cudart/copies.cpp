@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "state.hpp"
+
+namespace weir::cudart {
+
+void check_kind(cudaMemcpyKind kind) {
+  check(kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault, cudaErrorInvalidMemcpyDirection);
+}
+
+void check_range(const void* address, std::size_t bytes, Side side) {
+  check(address != nullptr);
+  const auto range = memory().range_of(address);
+  if (!range || range->kind == BlockKind::opened) return;
+  check(side != Side::host || (range->kind != BlockKind::device && range->kind != BlockKind::symbol));
+  check(bytes <= range->bytes - (reinterpret_cast<std::uintptr_t>(address) - range->begin));
+}
+
+namespace {
+
+Side side_of_destination(cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyDefault) return Side::any;
+  return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ? Side::device : Side::host;
+}
+
+Side side_of_source(cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyDefault) return Side::any;
+  return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ? Side::device : Side::host;
+}
+
+// Whether the host may use the memory: it is not known to be the device's.
+bool is_of_host(const void* address) {
+  const auto range = memory().range_of(address);
+  return !range || (range->kind != BlockKind::device && range->kind != BlockKind::symbol && range->kind != BlockKind::opened);
+}
+
+// cudaMemcpy waits, except between device memory.
+bool must_wait(const void* to, const void* from) { return is_of_host(to) || is_of_host(from); }
+
+// Copies of pageable memory do what CUDA's do, on which programs depend: the source may be reused when the call returns, and
+// the destination is complete. The drivers of GPUs see to that themselves. A capture copies at each launch.
+void copy_async(Stream& stream, void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t most_staged = std::size_t{64} << 10U;
+  if (!runtime().is_host || stream.is_capturing()) {
+    stream.copy_bytes(to, from, bytes);
+    return;
+  }
+  const bool pageable_source = !memory().range_of(from).has_value();
+  const bool pageable_destination = !memory().range_of(to).has_value();
+  if (pageable_source && !pageable_destination && bytes <= most_staged) {
+    AllocationPtr staged = stream.device().allocate_bytes(bytes, MemoryKind::pinned);
+    std::memcpy(staged->data(), from, bytes);
+    stream.copy_bytes(to, staged->data(), bytes);
+    stream.launch_host_function([kept = std::move(staged)] {});
+    return;
+  }
+  stream.copy_bytes(to, from, bytes);
+  if (pageable_source || pageable_destination) stream.synchronize();
+}
+
+void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t handle, bool wait) {
+  check_kind(kind);
+  const StreamPtr stream = stream_of(handle);
+  if (bytes == 0) return;
+  check_range(to, bytes, side_of_destination(kind));
+  check_range(from, bytes, side_of_source(kind));
+  if (!wait) {
+    copy_async(*stream, to, from, bytes);
+    return;
+  }
+  stream->copy_bytes(to, from, bytes);
+  if (must_wait(to, from)) stream->synchronize();
+}
+
+void copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t handle, bool wait) {
+  const Device& destination = *device_at(to_device).device;
+  const Device& source = *device_at(from_device).device;
+  const StreamPtr stream = stream_of(handle);
+  if (bytes == 0) return;
+  check_range(to, bytes, Side::any);
+  check_range(from, bytes, Side::any);
+  stream->copy_peer(to, destination, from, source, bytes);
+  if (wait && must_wait(to, from)) stream->synchronize();
+}
+
+std::size_t last_byte(const PitchedSpan<const std::byte>& span) {
+  const Extent& e = span.extent;
+  return e.empty() ? 0 : (e.depth - 1) * span.slice_bytes() + (e.height - 1) * span.row_bytes() + e.width;
+}
+
+void copy_box(const cudaMemcpy3DParms& parameters, cudaStream_t handle, bool wait) {
+  const BoxCopy box = box_copy(parameters);
+  const StreamPtr stream = stream_of(handle);
+  if (box.to.extent.empty()) return;
+  enqueue(*stream, box);
+  const bool is_pageable = runtime().is_host && !stream->is_capturing() &&
+                           !(memory().range_of(box.to.data) && memory().range_of(box.from.data));
+  if (wait ? must_wait(box.to.data, box.from.data) : is_pageable) stream->synchronize();
+}
+
+cudaMemcpy3DParms rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                       std::size_t height, cudaMemcpyKind kind) {
+  check_kind(kind);
+  check(width <= to_pitch && width <= from_pitch, cudaErrorInvalidPitchValue);
+  cudaMemcpy3DParms p{};
+  p.dstPtr = {to, to_pitch, width, height};
+  p.srcPtr = {const_cast<void*>(from), from_pitch, width, height};
+  p.extent = {width, height, 1};
+  p.kind = kind;
+  return p;
+}
+
+cudaMemsetParams fill_of(void* pointer, int value, std::size_t width, std::size_t height, std::size_t pitch) {
+  return {pointer, pitch, static_cast<unsigned char>(value), 1, width, height};
+}
+
+// Fills `slices` times the rows of `fill`.
+void fill(const cudaMemsetParams& fill, std::size_t slices, std::size_t slice_pitch, cudaStream_t handle, bool wait) {
+  const StreamPtr stream = stream_of(handle);
+  if (fill.width == 0 || fill.height == 0 || slices == 0) return;
+  check_fill(fill);
+  cudaMemsetParams slice = fill;
+  for (std::size_t i = 0; i < slices; ++i) {
+    check_fill(slice);
+    enqueue(*stream, slice);
+    slice.dst = static_cast<std::byte*>(slice.dst) + slice_pitch;
+  }
+  if (wait && is_of_host(fill.dst)) stream->synchronize();
+}
+
+void fill_box(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t handle, bool wait) {
+  check(extent.width <= pointer.pitch || extent.height <= 1, cudaErrorInvalidPitchValue);
+  const std::size_t rows_of_slice = extent.depth > 1 ? pointer.ysize : extent.height;
+  check(extent.height <= rows_of_slice);
+  fill(fill_of(pointer.ptr, value, extent.width, extent.height, pointer.pitch), extent.depth,
+       pointer.pitch * rows_of_slice, handle, wait);
+}
+
+// The part of a variable.
+std::byte* part_of(const void* variable, std::size_t bytes, std::size_t offset) {
+  const Span<std::byte> all = symbol(variable);
+  check(offset <= all.size() && bytes <= all.size() - offset);
+  return all.data() + offset;
+}
+
+void copy_to_symbol(const void* variable, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+                    cudaStream_t stream, bool wait) {
+  check(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+        cudaErrorInvalidMemcpyDirection);
+  copy(part_of(variable, bytes, offset), from, bytes, kind, stream, wait);
+}
+
+void copy_from_symbol(void* to, const void* variable, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
+                      cudaStream_t stream, bool wait) {
+  check(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
+        cudaErrorInvalidMemcpyDirection);
+  copy(to, part_of(variable, bytes, offset), bytes, kind, stream, wait);
+}
+
+}  // namespace
+
+BoxCopy box_copy(const cudaMemcpy3DParms& p) {
+  check(p.srcArray == nullptr && p.dstArray == nullptr, cudaErrorNotSupported);
+  check_kind(p.kind);
+  const cudaExtent& e = p.extent;
+  const auto span = [&](const cudaPitchedPtr& pointer, const cudaPos& pos) {
+    const std::size_t height = e.depth > 1 || pos.z > 0 ? pointer.ysize : e.height + pos.y;
+    check(e.height <= 1 || e.width + pos.x <= pointer.pitch, cudaErrorInvalidPitchValue);
+    check(e.depth <= 1 || e.height + pos.y <= height);
+    const std::size_t pitch = e.height > 1 || e.depth > 1 || pos.y > 0 || pos.z > 0 ? pointer.pitch : e.width;
+    const std::size_t slice = pitch * height;
+    auto* const first = static_cast<std::byte*>(pointer.ptr) + pos.z * slice + pos.y * pitch + pos.x;
+    return PitchedSpan<std::byte>{first, {e.width, e.height, e.depth}, pitch, slice};
+  };
+  BoxCopy box{span(p.dstPtr, p.dstPos), span(p.srcPtr, p.srcPos)};
+  if (box.to.extent.empty()) return box;
+  check(p.dstPtr.ptr != nullptr && p.srcPtr.ptr != nullptr);
+  check_range(box.to.data, last_byte(box.to), side_of_destination(p.kind));
+  check_range(box.from.data, last_byte(box.from), side_of_source(p.kind));
+  return box;
+}
+
+void enqueue(Stream& stream, const BoxCopy& box) {
+  const Extent& e = box.to.extent;
+  // One row is a plain copy, which a change of a graph's node needs.
+  if (e.height == 1 && e.depth == 1)
+    stream.copy_bytes(box.to.data, box.from.data, e.width);
+  else
+    stream.copy(box.to, box.from);
+}
+
+void check_fill(const cudaMemsetParams& f) {
+  check(f.elementSize == 1 || f.elementSize == 2 || f.elementSize == 4);
+  check(f.dst != nullptr && f.width <= SIZE_MAX / 8);
+  check(f.height <= 1 || f.width * f.elementSize <= f.pitch, cudaErrorInvalidPitchValue);
+  check_range(f.dst, f.height == 0 ? 0 : (f.height - 1) * f.pitch + f.width * f.elementSize, Side::any);
+}
+
+void enqueue(Stream& stream, const cudaMemsetParams& f) {
+  const auto fill_as = [&]<class E>(E value) {
+    auto* const data = static_cast<E*>(f.dst);
+    if (f.height == 1)
+      stream.fill(Span<E>(data, f.width), value);
+    else
+      stream.fill(PitchedSpan<E>{data, {f.width, f.height, 1}, f.pitch, 0}, value);
+  };
+  if (f.elementSize == 1)
+    fill_as(static_cast<std::uint8_t>(f.value));
+  else if (f.elementSize == 2)
+    fill_as(static_cast<std::uint16_t>(f.value));
+  else
+    fill_as(std::uint32_t{f.value});
+}
+
+}  // namespace weir::cudart
+
+using namespace weir;
+using namespace weir::cudart;
+
+extern "C" {
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return call(__func__, [&] { copy(to, from, bytes, kind, nullptr, true); });
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return call(__func__, [&] { copy(to, from, bytes, kind, stream, false); });
+}
+
+cudaError_t cudaMemcpyPeer(void* to, int toDevice, const void* from, int fromDevice, size_t bytes) {
+  return call(__func__, [&] { copy_peer(to, toDevice, from, fromDevice, bytes, nullptr, true); });
+}
+
+cudaError_t cudaMemcpyPeerAsync(void* to, int toDevice, const void* from, int fromDevice, size_t bytes, cudaStream_t stream) {
+  return call(__func__, [&] { copy_peer(to, toDevice, from, fromDevice, bytes, stream, false); });
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                         cudaMemcpyKind kind) {
+  return call(__func__, [&] { copy_box(rows(to, toPitch, from, fromPitch, width, height, kind), nullptr, true); });
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t stream) {
+  return call(__func__, [&] { copy_box(rows(to, toPitch, from, fromPitch, width, height, kind), stream, false); });
+}
+
+cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
+  return call(__func__, [&] {
+    check(copy != nullptr);
+    copy_box(*copy, nullptr, true);
+  });
+}
+
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
+  return call(__func__, [&] {
+    check(copy != nullptr);
+    copy_box(*copy, stream, false);
+  });
+}
+
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return call(__func__, [&] { copy_to_symbol(symbol, from, bytes, offset, kind, nullptr, true); });
+}
+
+cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return call(__func__, [&] { copy_from_symbol(to, symbol, bytes, offset, kind, nullptr, true); });
+}
+
+cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                    cudaStream_t stream) {
+  return call(__func__, [&] { copy_to_symbol(symbol, from, bytes, offset, kind, stream, false); });
+}
+
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                      cudaStream_t stream) {
+  return call(__func__, [&] { copy_from_symbol(to, symbol, bytes, offset, kind, stream, false); });
+}
+
+cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
+  return call(__func__, [&] {
+    check(pointer != nullptr);
+    *pointer = cudart::symbol(symbol).data();
+  });
+}
+
+cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+  return call(__func__, [&] {
+    check(bytes != nullptr);
+    *bytes = cudart::symbol(symbol).size();
+  });
+}
+
+cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
+  return call(__func__, [&] { fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, nullptr, true); });
+}
+
+cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
+  return call(__func__, [&] { fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, stream, false); });
+}
+
+cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
+  return call(__func__, [&] { fill_box({pointer, pitch, width, height}, value, {width, height, 1}, nullptr, true); });
+}
+
+cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+  return call(__func__, [&] { fill_box({pointer, pitch, width, height}, value, {width, height, 1}, stream, false); });
+}
+
+cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
+  return call(__func__, [&] { fill_box(pointer, value, extent, nullptr, true); });
+}
+
+cudaError_t cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
+  return call(__func__, [&] { fill_box(pointer, value, extent, stream, false); });
+}
+
+}  // extern "C"

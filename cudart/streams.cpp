@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "state.hpp"
+
+namespace weir::cudart {
+
+StreamPtr stream_of(cudaStream_t handle) {
+  const bool is_default = handle == nullptr;
+  if (handle == cudaStreamPerThread || (is_default && this_thread().has_per_thread_default))
+    return current().device->per_thread_stream();
+  if (handle == cudaStreamLegacy || is_default) {
+    DeviceState& state = current();
+    const std::lock_guard lock(state.mutex);
+    if (!state.legacy) state.legacy = state.device->default_stream();
+    return state.legacy;
+  }
+  return runtime().streams.get(handle);
+}
+
+namespace {
+
+void create(cudaStream_t* handle, unsigned int flags, std::optional<int> priority) {
+  check(handle != nullptr && (flags & ~1U) == 0);
+  Device& device = *current().device;
+  StreamOptions options{.blocking = flags == cudaStreamDefault};
+  if (priority) {
+    const PriorityRange range = device.priority_range();
+    options.priority = std::clamp(*priority, range.greatest, range.least);
+  }
+  *handle = static_cast<cudaStream_t>(runtime().streams.add(device.create_stream(options)));
+}
+
+}  // namespace
+}  // namespace weir::cudart
+
+using namespace weir;
+using namespace weir::cudart;
+
+extern "C" {
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return call(__func__, [&] { create(stream, cudaStreamDefault, std::nullopt); });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  return call(__func__, [&] { create(stream, flags, std::nullopt); });
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  return call(__func__, [&] { create(stream, flags, priority); });
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return call(__func__, [&] { static_cast<void>(runtime().streams.take(stream)); });
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return call(__func__, [&] { stream_of(stream)->synchronize(); });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return call(__func__, [&] { return stream_of(stream)->is_complete() ? cudaSuccess : cudaErrorNotReady; });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  return call(__func__, [&] {
+    check((flags & ~unsigned{cudaEventWaitExternal}) == 0);
+    const StreamPtr on = stream_of(stream);
+    const EventPtr& waited = runtime().events.get(event);
+    if (flags == cudaEventWaitExternal && on->is_capturing())
+      on->wait_external(waited);
+    else
+      on->wait(waited);
+  });
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned int flags) {
+  return call(__func__, [&] {
+    check(callback != nullptr && flags == 0);
+    const StreamPtr on = stream_of(stream);
+    if (!on->device().supports(Feature::stream_callbacks)) {
+      check(!on->is_capturing(), cudaErrorStreamCaptureUnsupported);
+      on->launch_host_function([=] { callback(stream, cudaSuccess, data); });
+      return;
+    }
+    on->add_callback([=](Stream&, std::error_code status) {
+      callback(stream, status ? cudaErrorLaunchFailure : cudaSuccess, data);
+    });
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return call(__func__, [&] {
+    check(function != nullptr);
+    stream_of(stream)->launch_host_function([=] { function(data); });
+  });
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
+  return call(__func__, [&] {
+    check(flags != nullptr);
+    *flags = stream_of(stream)->is_non_blocking() ? cudaStreamNonBlocking : cudaStreamDefault;
+  });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  return call(__func__, [&] {
+    check(priority != nullptr);
+    *priority = stream_of(stream)->priority();
+  });
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+  return call(__func__, [&] {
+    check(id != nullptr);
+    *id = stream_of(stream)->id();
+  });
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  return call(__func__, [&] {
+    check(device != nullptr);
+    *device = stream_of(stream)->device().ordinal();
+  });
+}
+
+// CUDA's numbers of policies begin at 1, and its properties are numbered like Weir's.
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value) {
+  return call(__func__, [&] {
+    check(value != nullptr);
+    const StreamPtr on = stream_of(stream);
+    if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
+      check(value->syncPolicy >= cudaSyncPolicyAuto && value->syncPolicy <= cudaSyncPolicyBlockingSync);
+      on->set_synchronization_policy(static_cast<SynchronizationPolicy>(value->syncPolicy - 1));
+    } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
+      const cudaAccessPolicyWindow& w = value->accessPolicyWindow;
+      // A hint, which a device may lack.
+      if (!on->device().supports(Feature::access_policy_window)) return;
+      on->set_access_policy_window({w.base_ptr, w.num_bytes, w.hitRatio, static_cast<AccessProperty>(w.hitProp),
+                                    static_cast<AccessProperty>(w.missProp)});
+    } else {
+      throw Failure{cudaErrorNotSupported};
+    }
+  });
+}
+
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {
+  return call(__func__, [&] {
+    check(value != nullptr);
+    const StreamPtr on = stream_of(stream);
+    if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
+      value->syncPolicy = static_cast<cudaSynchronizationPolicy>(static_cast<int>(on->synchronization_policy()) + 1);
+    } else if (attribute == cudaLaunchAttributePriority) {
+      value->priority = on->priority();
+    } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
+      AccessPolicyWindow w;
+      if (on->device().supports(Feature::access_policy_window)) w = on->access_policy_window();
+      value->accessPolicyWindow = {w.base, w.size_bytes, w.hit_ratio, static_cast<cudaAccessProperty>(w.hit),
+                                   static_cast<cudaAccessProperty>(w.miss)};
+    } else {
+      throw Failure{cudaErrorNotSupported};
+    }
+  });
+}
+
+cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
+  return call(__func__, [&] { stream_of(to)->copy_attributes(stream_of(from)); });
+}
+
+}  // extern "C"
