@@ -178,6 +178,20 @@ Text math() {
   return text;
 }
 
+// The overloads for float that <cmath> does not have.
+constexpr std::string_view overloads = R"weir(
+#define WEIR_OVERLOAD(name) \
+  WEIR_BOTH inline __attribute__((always_inline)) float name(float x) { return name##f(x); }
+WEIR_OVERLOAD(exp10) WEIR_OVERLOAD(sinpi) WEIR_OVERLOAD(cospi) WEIR_OVERLOAD(rcbrt) WEIR_OVERLOAD(erfinv)
+WEIR_OVERLOAD(erfcinv) WEIR_OVERLOAD(erfcx) WEIR_OVERLOAD(normcdf) WEIR_OVERLOAD(normcdfinv) WEIR_OVERLOAD(j0)
+WEIR_OVERLOAD(j1) WEIR_OVERLOAD(y0) WEIR_OVERLOAD(y1) WEIR_OVERLOAD(cyl_bessel_i0) WEIR_OVERLOAD(cyl_bessel_i1)
+#undef WEIR_OVERLOAD
+WEIR_BOTH inline float jn(int n, float x) { return jnf(n, x); }
+WEIR_BOTH inline float yn(int n, float x) { return ynf(n, x); }
+WEIR_BOTH inline void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
+WEIR_BOTH inline void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
+)weir";
+
 // CUDA's built-in functions `new` and `delete` of device code.
 constexpr std::string_view memory = R"weir(
 #ifndef __CLANG_CUDA_WRAPPERS_NEW  // Clang's own <new> defines them for its CUDA mode
@@ -234,7 +248,7 @@ std::string device_header(Target target) {
   if (cpu) text.append("#ifdef __CUDA_ARCH__\n").append(groups()).append(both_end).append(module()).append("#else\n");
   text.append(both_end);
   if (cpu) text.append("#endif\n");
-  text.append(memory);
+  text.append(overloads).append(memory);
   if (target == Target::amd) {
     for (const char* const name : {"fetch_add", "fetch_sub", "fetch_min", "fetch_max", "fetch_and", "fetch_or", "fetch_xor",
                                    "load", "exchange", "compare_exchange"})
