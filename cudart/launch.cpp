@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "state.hpp"
+
+/// Kernels and variables of programs. The code that Clang adds to a program registers them before the constructors of static
+/// objects run, so registration only fills tables. A module is loaded at the first use of one of its kernels or variables.
+namespace weir::cudart {
+
+namespace {
+
+// The device code of one object file: what Clang's code passes, and its modules by device.
+struct Binary {
+  const std::byte* bundle = nullptr;
+  std::vector<ModulePtr> modules;
+};
+
+struct Function {
+  Binary* binary;
+  const char* name;                                  // mangled
+  std::vector<std::unique_ptr<LoadedKernel>> loaded;  // by device
+};
+
+struct Variable {
+  Binary* binary;
+  const char* name;
+  std::vector<Span<std::byte>> memory;  // by device
+};
+
+struct Program {
+  std::shared_mutex mutex;
+  std::unordered_map<const void*, Function> functions;
+  std::unordered_map<const void*, Variable> variables;
+  std::vector<Binary*> binaries;  // never freed: work may still use their modules when the program ends
+};
+
+Program& program() {
+  static auto* const all = new Program;
+  return *all;
+}
+
+// The element of a device, which a list is made long enough for.
+template <class T>
+T& of_device(std::vector<T>& list, const Device& device) {
+  const auto ordinal = static_cast<std::size_t>(device.ordinal());
+  if (list.size() <= ordinal) list.resize(ordinal + 1);
+  return list[ordinal];
+}
+
+// The caller holds the program's mutex.
+Module& module_of(Binary& binary, Device& device) {
+  ModulePtr& module = of_device(binary.modules, device);
+  if (!module) {
+    constexpr char magic[] = "\x89WEIRKB\n";
+    const bool is_bundle = binary.bundle != nullptr && std::memcmp(binary.bundle, magic, sizeof magic - 1) == 0;
+    check(is_bundle, cudaErrorInvalidKernelImage);
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, binary.bundle + 16, sizeof bytes);
+    module = device.load(KernelBundle({binary.bundle, static_cast<std::size_t>(bytes)}));
+  }
+  return *module;
+}
+
+void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes, cudaStream_t handle,
+            LaunchConfig attributes) {
+  const StreamPtr stream = stream_of(handle);
+  DeviceState& device = current();
+  check(stream->device() == *device.device, cudaErrorInvalidResourceHandle);
+  const LoadedKernel& loaded = kernel_of(function, device);
+  LaunchConfig config = launch_config(loaded, device, grid, block, shared_bytes);
+  config.cooperative = attributes.cooperative;
+  config.programmatic_stream_serialization = attributes.programmatic_stream_serialization;
+  config.cluster = attributes.cluster;
+  config.priority = attributes.priority;
+  if (config.cooperative) {
+    const std::uint32_t threads = block.x * block.y * block.z;
+    const auto most = static_cast<std::uint64_t>(loaded.kernel->max_active_blocks(threads, shared_bytes)) *
+                      static_cast<std::uint64_t>(device.properties.multiProcessorCount);
+    check(std::uint64_t{grid.x} * grid.y * grid.z <= most, cudaErrorCooperativeLaunchTooLarge);
+  }
+  const std::span<const Parameter> parameters = loaded.kernel->parameters();
+  check(parameters.empty() || arguments != nullptr);
+  stream->launch_raw(loaded.kernel, config, {arguments, parameters.size()}, parameters);
+}
+
+LaunchConfig attributes_of(const cudaLaunchConfig_t& config) {
+  LaunchConfig result;
+  for (const cudaLaunchAttribute& attribute : std::span(config.attrs, config.attrs != nullptr ? config.numAttrs : 0)) {
+    const cudaLaunchAttributeValue& value = attribute.val;
+    switch (attribute.id) {
+      case cudaLaunchAttributeCooperative: result.cooperative = value.cooperative != 0; break;
+      case cudaLaunchAttributeClusterDimension:
+        result.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+        break;
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        result.programmatic_stream_serialization = value.programmaticStreamSerializationAllowed != 0;
+        break;
+      case cudaLaunchAttributePriority: result.priority = value.priority; break;
+      case cudaLaunchAttributeIgnore:
+      case cudaLaunchAttributeAccessPolicyWindow:
+      case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+      case cudaLaunchAttributeMemSyncDomainMap:
+      case cudaLaunchAttributeMemSyncDomain:
+      case cudaLaunchAttributePreferredSharedMemoryCarveout: break;  // hints
+      default: throw Failure{cudaErrorNotSupported};
+    }
+  }
+  return result;
+}
+
+// The dynamic shared memory that a launch may request.
+std::size_t most_shared(const LoadedKernel& loaded, const DeviceState& device) {
+  const std::size_t fixed = loaded.properties.static_shared_memory_bytes;
+  const std::size_t standard = device.properties.sharedMemPerBlock;
+  return std::max(loaded.most_shared, standard > fixed ? standard - fixed : 0);
+}
+
+int active_blocks(const LoadedKernel& loaded, int block_size, std::size_t shared_bytes) {
+  check(block_size > 0);
+  return loaded.kernel->max_active_blocks(static_cast<std::uint32_t>(block_size), shared_bytes);
+}
+
+}  // namespace
+
+LoadedKernel& kernel_of(const void* stub, DeviceState& state) {
+  Program& all = program();
+  const auto ordinal = static_cast<std::size_t>(state.device->ordinal());
+  {
+    const std::shared_lock lock(all.mutex);
+    const auto found = all.functions.find(stub);
+    check(found != all.functions.end(), cudaErrorInvalidDeviceFunction);
+    if (ordinal < found->second.loaded.size() && found->second.loaded[ordinal]) return *found->second.loaded[ordinal];
+  }
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.functions.find(stub);
+  check(found != all.functions.end(), cudaErrorInvalidDeviceFunction);
+  std::unique_ptr<LoadedKernel>& loaded = of_device(found->second.loaded, *state.device);
+  if (!loaded) {
+    KernelPtr kernel = module_of(*found->second.binary, *state.device).untyped_kernel(found->second.name);
+    const KernelProperties properties = kernel->properties();
+    loaded = std::make_unique<LoadedKernel>(std::move(kernel), properties);
+  }
+  return *loaded;
+}
+
+LaunchConfig launch_config(const LoadedKernel& loaded, const DeviceState& device, dim3 grid, dim3 block,
+                           std::size_t shared_bytes) {
+  const cudaDeviceProp& p = device.properties;
+  const auto fits = [](const dim3& d, const int (&most)[3]) {
+    return d.x != 0 && d.y != 0 && d.z != 0 && d.x <= static_cast<unsigned>(most[0]) &&
+           d.y <= static_cast<unsigned>(most[1]) && d.z <= static_cast<unsigned>(most[2]);
+  };
+  check(fits(grid, p.maxGridSize) && fits(block, p.maxThreadsDim), cudaErrorInvalidConfiguration);
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+  check(threads <= static_cast<std::uint64_t>(p.maxThreadsPerBlock), cudaErrorInvalidConfiguration);
+  const std::uint32_t most = loaded.properties.max_threads_per_block;
+  check(most == 0 || threads <= most, cudaErrorLaunchOutOfResources);
+  check(shared_bytes <= most_shared(loaded, device));
+  return {.grid = {grid.x, grid.y, grid.z},
+          .block = {block.x, block.y, block.z},
+          .shared_memory_bytes = static_cast<std::uint32_t>(shared_bytes)};
+}
+
+Span<std::byte> symbol(const void* variable) {
+  DeviceState& state = current();
+  Program& all = program();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.variables.find(variable);
+  check(found != all.variables.end(), cudaErrorInvalidSymbol);
+  Span<std::byte>& range = of_device(found->second.memory, *state.device);
+  if (range.data() == nullptr) {
+    range = module_of(*found->second.binary, *state.device).global(found->second.name);
+    memory().add(range.data(), {range.size(), BlockKind::symbol, state.device, 0, {}, {}});
+  }
+  return range;
+}
+
+void unload(const Device& device) {
+  Program& all = program();
+  const std::lock_guard lock(all.mutex);
+  for (auto& [stub, function] : all.functions) of_device(function.loaded, device).reset();
+  for (auto& [host, variable] : all.variables) of_device(variable.memory, device) = {};
+  for (Binary* const binary : all.binaries) of_device(binary->modules, device).reset();
+}
+
+}  // namespace weir::cudart
+
+using namespace weir;
+using namespace weir::cudart;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// --- Calls of Clang's code
+
+// `wrapper`: a magic number and a version of 4 bytes each, and the address of the bundle.
+void** __cudaRegisterFatBinary(void* wrapper) {
+  auto* const binary = new Binary;
+  std::memcpy(&binary->bundle, static_cast<std::byte*>(wrapper) + 8, sizeof binary->bundle);
+  const std::lock_guard lock(program().mutex);
+  program().binaries.push_back(binary);
+  return reinterpret_cast<void**>(binary);
+}
+
+void __cudaRegisterFatBinaryEnd(void**) {}
+
+void __cudaUnregisterFatBinary(void** handle) {
+  Program& all = program();
+  const std::lock_guard lock(all.mutex);
+  const auto belongs = [&](const auto& entry) { return reinterpret_cast<void**>(entry.second.binary) == handle; };
+  // The kernels stay loaded, because work may still run.
+  for (auto& entry : all.functions) {
+    if (!belongs(entry)) continue;
+    for (auto& loaded : entry.second.loaded) static_cast<void>(loaded.release());
+  }
+  std::erase_if(all.functions, belongs);
+  std::erase_if(all.variables, belongs);
+}
+
+void __cudaRegisterFunction(void** handle, const char* stub, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
+                            int*) {
+  const std::lock_guard lock(program().mutex);
+  program().functions.insert_or_assign(stub, Function{reinterpret_cast<Binary*>(handle), name, {}});
+}
+
+void __cudaRegisterVar(void** handle, char* variable, char*, const char* name, int, size_t, int, int) {
+  const std::lock_guard lock(program().mutex);
+  program().variables.insert_or_assign(variable, Variable{reinterpret_cast<Binary*>(handle), name, {}});
+}
+
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes, void* stream) {
+  Thread& thread = this_thread();
+  if (thread.pushed == thread.configurations.size()) return ended(cudaErrorInvalidConfiguration);
+  thread.configurations[thread.pushed++] = {grid, block, sharedBytes, stream};
+  return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedBytes, void* stream) {
+  Thread& thread = this_thread();
+  if (thread.pushed == 0) return ended(cudaErrorMissingConfiguration);
+  const CallConfiguration& top = thread.configurations[--thread.pushed];
+  *grid = top.grid;
+  *block = top.block;
+  *sharedBytes = top.shared_bytes;
+  *static_cast<void**>(stream) = top.stream;
+  return cudaSuccess;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+extern "C" {
+
+// --- Launches
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                             cudaStream_t stream) {
+  return call(__func__, [&] { launch(function, grid, block, arguments, sharedBytes, stream, {}); });
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                                        cudaStream_t stream) {
+  return call(__func__, [&] { launch(function, grid, block, arguments, sharedBytes, stream, {.cooperative = true}); });
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  return call(__func__, [&] {
+    check(config != nullptr);
+    launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
+           attributes_of(*config));
+  });
+}
+
+// --- Functions and occupancy
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  return call(__func__, [&] {
+    check(attributes != nullptr);
+    const LoadedKernel& loaded = kernel_of(function, current());
+    const KernelProperties& p = loaded.properties;
+    *attributes = {};
+    attributes->sharedSizeBytes = p.static_shared_memory_bytes;
+    attributes->constSizeBytes = p.constant_memory_bytes;
+    attributes->localSizeBytes = p.local_memory_bytes;
+    attributes->maxThreadsPerBlock = p.max_threads_per_block != 0 ? static_cast<int>(p.max_threads_per_block)
+                                                                   : current().properties.maxThreadsPerBlock;
+    attributes->numRegs = static_cast<int>(p.registers_per_thread);
+    const int version = current().properties.major * 10 + current().properties.minor;
+    attributes->ptxVersion = p.ptx_version != 0 ? static_cast<int>(p.ptx_version) : version;
+    attributes->binaryVersion = p.binary_version != 0 ? static_cast<int>(p.binary_version) : version;
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(most_shared(loaded, current()));
+    attributes->preferredShmemCarveout = loaded.carveout;
+  });
+}
+
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  return call(__func__, [&] {
+    DeviceState& device = current();
+    LoadedKernel& loaded = kernel_of(function, device);
+    switch (attribute) {
+      case cudaFuncAttributeMaxDynamicSharedMemorySize: {
+        const std::size_t most = device.properties.sharedMemPerBlockOptin;
+        const std::size_t fixed = loaded.properties.static_shared_memory_bytes;
+        check(value >= 0 && static_cast<std::size_t>(value) + fixed <= most);
+        loaded.most_shared = static_cast<std::size_t>(value);
+        break;
+      }
+      case cudaFuncAttributePreferredSharedMemoryCarveout:
+        check(value >= cudaSharedmemCarveoutDefault && value <= cudaSharedmemCarveoutMaxShared);
+        loaded.carveout = value;
+        break;
+      case cudaFuncAttributeNonPortableClusterSizeAllowed:
+      case cudaFuncAttributeClusterSchedulingPolicyPreference: break;
+      default: throw Failure{cudaErrorInvalidValue};
+    }
+  });
+}
+
+cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache config) {
+  return call(__func__, [&] {
+    check(config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual);
+    kernel_of(function, current());
+  });
+}
+
+cudaError_t cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig config) {
+  return call(__func__, [&] {
+    check(config >= cudaSharedMemBankSizeDefault && config <= cudaSharedMemBankSizeEightByte);
+    kernel_of(function, current());
+  });
+}
+
+cudaError_t cudaFuncGetName(const char** name, const void* function) {
+  return call(__func__, [&] {
+    check(name != nullptr);
+    *name = kernel_of(function, current()).kernel->name().c_str();
+  });
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int blockSize,
+                                                          size_t sharedBytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, blockSize, sharedBytes,
+                                                                cudaOccupancyDefault);
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int blockSize,
+                                                                   size_t sharedBytes, unsigned int flags) {
+  return call(__func__, [&] {
+    check(blocks != nullptr && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
+    *blocks = active_blocks(kernel_of(function, current()), blockSize, sharedBytes);
+  });
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int blockSize) {
+  return call(__func__, [&] {
+    check(bytes != nullptr && blocks > 0);
+    const LoadedKernel& loaded = kernel_of(function, current());
+    check(active_blocks(loaded, blockSize, 0) >= blocks);
+    std::size_t fits = 0;
+    std::size_t exceeds = most_shared(loaded, current()) + 1;
+    while (exceeds - fits > 1) {
+      const std::size_t middle = fits + (exceeds - fits) / 2;
+      (active_blocks(loaded, blockSize, middle) >= blocks ? fits : exceeds) = middle;
+    }
+    *bytes = fits;
+  });
+}
+
+}  // extern "C"
