@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 namespace weir::cudart {
 
@@ -32,7 +32,8 @@ Side side_of_source(cudaMemcpyKind kind) {
 // Whether the host may use the memory: it is not known to be the device's.
 bool is_of_host(const void* address) {
   const auto range = memory().range_of(address);
-  return !range || (range->kind != BlockKind::device && range->kind != BlockKind::symbol && range->kind != BlockKind::opened);
+  return !range ||
+         (range->kind != BlockKind::device && range->kind != BlockKind::symbol && range->kind != BlockKind::opened);
 }
 
 // cudaMemcpy waits, except between device memory.
@@ -73,7 +74,8 @@ void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cu
   if (must_wait(to, from)) stream->synchronize();
 }
 
-void copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t handle, bool wait) {
+void copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t handle,
+               bool wait) {
   const Device& destination = *device_at(to_device).device;
   const Device& source = *device_at(from_device).device;
   const StreamPtr stream = stream_of(handle);
@@ -94,8 +96,8 @@ void copy_box(const cudaMemcpy3DParms& parameters, cudaStream_t handle, bool wai
   const StreamPtr stream = stream_of(handle);
   if (box.to.extent.empty()) return;
   enqueue(*stream, box);
-  const bool is_pageable = runtime().is_host && !stream->is_capturing() &&
-                           !(memory().range_of(box.to.data) && memory().range_of(box.from.data));
+  const bool is_pageable =
+      runtime().is_host && !stream->is_capturing() && !(memory().range_of(box.to.data) && memory().range_of(box.from.data));
   if (wait ? must_wait(box.to.data, box.from.data) : is_pageable) stream->synchronize();
 }
 
@@ -133,8 +135,8 @@ void fill_box(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent
   check(extent.width <= pointer.pitch || extent.height <= 1, cudaErrorInvalidPitchValue);
   const std::size_t rows_of_slice = extent.depth > 1 ? pointer.ysize : extent.height;
   check(extent.height <= rows_of_slice);
-  fill(fill_of(pointer.ptr, value, extent.width, extent.height, pointer.pitch), extent.depth,
-       pointer.pitch * rows_of_slice, handle, wait);
+  fill(fill_of(pointer.ptr, value, extent.width, extent.height, pointer.pitch), extent.depth, pointer.pitch * rows_of_slice,
+       handle, wait);
 }
 
 // The part of a variable.
@@ -232,7 +234,8 @@ cudaError_t cudaMemcpyPeer(void* to, int toDevice, const void* from, int fromDev
   return call(__func__, [&] { copy_peer(to, toDevice, from, fromDevice, bytes, nullptr, true); });
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* to, int toDevice, const void* from, int fromDevice, size_t bytes, cudaStream_t stream) {
+cudaError_t cudaMemcpyPeerAsync(void* to, int toDevice, const void* from, int fromDevice, size_t bytes,
+                                cudaStream_t stream) {
   return call(__func__, [&] { copy_peer(to, toDevice, from, fromDevice, bytes, stream, false); });
 }
 

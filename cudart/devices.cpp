@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 namespace weir::cudart {
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 namespace weir::cudart {
 
@@ -55,8 +55,7 @@ cudaError_t number_of(Errc code) noexcept {
 const char* name_of(cudaError_t error) noexcept {
   switch (error) {
 #define WEIR_CUDA_ERROR(number, name, text) \
-  case number: return #name;
-#include "weir_cuda_errors.def"
+  case number: return #name; #include "cudart/include/weir_cuda_errors.def"
     default: return "unrecognized error code";
   }
 }
@@ -74,7 +73,8 @@ bool is_logged() noexcept {
 cudaError_t number_of(const Error& error) noexcept {
   if (error.native().code != 0 && error.native().name.starts_with("CUDA_ERROR_"))
     return static_cast<cudaError_t>(error.native().code);
-  if (error.errc() == Errc::device_fault && error.detail().find("the assertion '") != std::string::npos) return cudaErrorAssert;
+  if (error.errc() == Errc::device_fault && error.detail().find("the assertion '") != std::string::npos)
+    return cudaErrorAssert;
   return number_of(error.errc());
 }
 
@@ -147,8 +147,7 @@ const char* cudaGetErrorName(cudaError_t error) { return name_of(error); }
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
 #define WEIR_CUDA_ERROR(number, name, text) \
-  case number: return text;
-#include "weir_cuda_errors.def"
+  case number: return text; #include "cudart/include/weir_cuda_errors.def"
     default: return "unrecognized error code";
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 using namespace weir;
 using namespace weir::cudart;

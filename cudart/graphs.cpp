@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 /// Captures and graphs. A captured graph is Weir's. A graph that a program builds node by node is a list, because Weir's
 /// graphs do not change: each instantiation gives the list to a `GraphBuilder`.
@@ -48,7 +48,7 @@ struct NodeHandle {
 
 struct Executable {
   GraphExecPtr exec;
-  std::shared_ptr<GraphList> graph;                 // keeps the handles of its nodes
+  std::shared_ptr<GraphList> graph;               // keeps the handles of its nodes
   std::vector<std::optional<GraphNode>> numbers;  // of the list's nodes
   std::vector<std::shared_ptr<cudaHostNodeParams>> host_functions;
   std::vector<bool> is_disabled;
@@ -100,7 +100,8 @@ cudaGraphNode_t new_handle(const std::shared_ptr<GraphList>& graph, std::uint32_
 // The list of a new graph's end.
 void forget(const std::shared_ptr<GraphList>& graph) {
   for (const Node& node : graph->nodes) {
-    if (node.handle != nullptr && tables().nodes.find(node.handle) != nullptr) static_cast<void>(tables().nodes.take(node.handle));
+    if (node.handle != nullptr && tables().nodes.find(node.handle) != nullptr)
+      static_cast<void>(tables().nodes.take(node.handle));
   }
 }
 
@@ -139,8 +140,8 @@ cudaGraph_t handle_of(std::shared_ptr<GraphList> graph) {
 // Copies the arguments of a kernel.
 KernelNode kernel_node(DeviceState& device, const cudaKernelNodeParams& given) {
   check(given.extra == nullptr, cudaErrorNotSupported);
-  KernelNode node{given.func, &kernel_of(given.func, device), {}, given, std::make_shared<std::vector<void*>>(),
-                  std::make_shared<std::vector<std::max_align_t>>()};
+  KernelNode node{given.func, &kernel_of(given.func, device),         {},
+                  given,      std::make_shared<std::vector<void*>>(), std::make_shared<std::vector<std::max_align_t>>()};
   node.config = launch_config(*node.loaded, device, given.gridDim, given.blockDim, given.sharedMemBytes);
   const std::span<const Parameter> parameters = node.loaded->kernel->parameters();
   check(parameters.empty() || given.kernelParams != nullptr);
@@ -537,11 +538,13 @@ cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph
 cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
                                       cudaEvent_t event) {
   return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeWaitEvent, [&](const GraphList&) { return runtime().events.get(event); });
+    add(node, graph, after, count, cudaGraphNodeTypeWaitEvent,
+        [&](const GraphList&) { return runtime().events.get(event); });
   });
 }
 
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count) {
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                     size_t count) {
   return change_edges(__func__, graph, from, to, count, true);
 }
 
@@ -600,9 +603,8 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* 
   return call(__func__, [&] {
     const auto [graph, index] = node_of(node);
     const std::vector<std::uint32_t> before = graph->nodes[index].after;
-    give_nodes(graph, nodes, count, [&](std::uint32_t i, const Node&) {
-      return std::find(before.begin(), before.end(), i) != before.end();
-    });
+    give_nodes(graph, nodes, count,
+               [&](std::uint32_t i, const Node&) { return std::find(before.begin(), before.end(), i) != before.end(); });
   });
 }
 
@@ -707,8 +709,10 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
     const auto& before = found.graph->nodes;
     if (before.size() != other->nodes.size()) result->result = cudaGraphExecUpdateErrorTopologyChanged;
     for (std::size_t i = 0; i < std::min(before.size(), other->nodes.size()); ++i) {
-      if (before[i].type != other->nodes[i].type) result->result = cudaGraphExecUpdateErrorNodeTypeChanged;
-      else if (before[i].after != other->nodes[i].after) result->result = cudaGraphExecUpdateErrorTopologyChanged;
+      if (before[i].type != other->nodes[i].type)
+        result->result = cudaGraphExecUpdateErrorNodeTypeChanged;
+      else if (before[i].after != other->nodes[i].after)
+        result->result = cudaGraphExecUpdateErrorTopologyChanged;
     }
     if (other->captured) {
       found.exec->update(other->captured);

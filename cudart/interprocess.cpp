@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 using namespace weir;
 using namespace weir::cudart;

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 /// Kernels and variables of programs. The code that Clang adds to a program registers them before the constructors of static
 /// objects run, so registration only fills tables. A module is loaded at the first use of one of its kernels or variables.
@@ -21,7 +21,7 @@ struct Binary {
 
 struct Function {
   Binary* binary;
-  const char* name;                                  // mangled
+  const char* name;                                   // mangled
   std::vector<std::unique_ptr<LoadedKernel>> loaded;  // by device
 };
 
@@ -150,7 +150,7 @@ LoadedKernel& kernel_of(const void* stub, DeviceState& state) {
 LaunchConfig launch_config(const LoadedKernel& loaded, const DeviceState& device, dim3 grid, dim3 block,
                            std::size_t shared_bytes) {
   const cudaDeviceProp& p = device.properties;
-  const auto fits = [](const dim3& d, const int (&most)[3]) {
+  const auto fits = [](const dim3& d, const int(&most)[3]) {
     return d.x != 0 && d.y != 0 && d.z != 0 && d.x <= static_cast<unsigned>(most[0]) &&
            d.y <= static_cast<unsigned>(most[1]) && d.z <= static_cast<unsigned>(most[2]);
   };
@@ -286,8 +286,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
     attributes->sharedSizeBytes = p.static_shared_memory_bytes;
     attributes->constSizeBytes = p.constant_memory_bytes;
     attributes->localSizeBytes = p.local_memory_bytes;
-    attributes->maxThreadsPerBlock = p.max_threads_per_block != 0 ? static_cast<int>(p.max_threads_per_block)
-                                                                   : current().properties.maxThreadsPerBlock;
+    attributes->maxThreadsPerBlock =
+        p.max_threads_per_block != 0 ? static_cast<int>(p.max_threads_per_block) : current().properties.maxThreadsPerBlock;
     attributes->numRegs = static_cast<int>(p.registers_per_thread);
     const int version = current().properties.major * 10 + current().properties.minor;
     attributes->ptxVersion = p.ptx_version != 0 ? static_cast<int>(p.ptx_version) : version;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 namespace weir::cudart {
 
@@ -149,8 +149,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  return call(__func__,
-              [&] { allocate(pointer, bytes, MemoryKind::pinned, BlockKind::pinned, cudaHostAllocMapped); });
+  return call(__func__, [&] { allocate(pointer, bytes, MemoryKind::pinned, BlockKind::pinned, cudaHostAllocMapped); });
 }
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
@@ -171,7 +170,8 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
     check(!memory().overlaps(pointer, bytes), cudaErrorHostMemoryAlreadyRegistered);
     Device& device = *current().device;
     Ptr<HostRegistration> registration = device.register_host(pointer, bytes);
-    memory().add(pointer, {bytes, BlockKind::registered, &device, flags | cudaHostRegisterMapped, {}, std::move(registration)});
+    memory().add(pointer,
+                 {bytes, BlockKind::registered, &device, flags | cudaHostRegisterMapped, {}, std::move(registration)});
   });
 }
 
@@ -224,8 +224,8 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
     check(pointer != nullptr);
     const std::size_t pitch = pitch_of(extent.width);
     std::size_t bytes = 0;
-    const bool fits = !__builtin_mul_overflow(pitch, extent.height, &bytes) &&
-                      !__builtin_mul_overflow(bytes, extent.depth, &bytes);
+    const bool fits =
+        !__builtin_mul_overflow(pitch, extent.height, &bytes) && !__builtin_mul_overflow(bytes, extent.depth, &bytes);
     check(fits, cudaErrorMemoryAllocation);
     *pointer = {nullptr, pitch, extent.width, extent.height};
     allocate(&pointer->ptr, bytes, MemoryKind::device, BlockKind::device);
@@ -249,7 +249,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     if (!found) return;
     const Block& block = found->second;
     const bool is_host = block.kind == BlockKind::pinned || block.kind == BlockKind::registered;
-    attributes->type = is_host ? cudaMemoryTypeHost : block.kind == BlockKind::managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
+    attributes->type = is_host                            ? cudaMemoryTypeHost
+                       : block.kind == BlockKind::managed ? cudaMemoryTypeManaged
+                                                          : cudaMemoryTypeDevice;
     attributes->device = block.device->ordinal();
     attributes->devicePointer = const_cast<void*>(pointer);
     if (block.registration)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 namespace {
 
@@ -27,6 +27,6 @@ extern "C" {
     const PerThreadDefault per_thread;                                   \
     return name arguments;                                               \
   }
-#include "weir_cuda_calls.def"
+#include "cudart/include/weir_cuda_calls.def"
 }
 #pragma GCC visibility pop

@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "cuda_runtime_api.h"
+#include "cudart/include/cuda_runtime_api.h"
 #include "weir/weir.hpp"
 
 /// The state behind the calls of CUDA's runtime. The calls use only Weir's public interface. All state is leaked, because
@@ -72,8 +72,8 @@ cudaError_t call(const char* name, F&& body) noexcept {
 
 // --- Handles --------------------------------------------------------------------------------------------------------
 
-/// The objects of CUDA's handles of one type. A handle consists of the number of a slot and the number of the slot's use, and
-/// is no address. So a destroyed or foreign handle is detected without a lock. Slots are never freed.
+/// The objects of CUDA's handles of one type. A handle consists of the number of a slot and the number of the slot's use,
+/// and is no address. So a destroyed or foreign handle is detected without a lock. Slots are never freed.
 template <class T, std::uint32_t Tag>
 class Handles {
  public:
@@ -268,7 +268,7 @@ void check_fill(const cudaMemsetParams& fill);
 struct LoadedKernel {
   KernelPtr kernel;
   KernelProperties properties;
-  std::size_t most_shared = 0;           // the limit of dynamic shared memory that cudaFuncSetAttribute has set, or 0
+  std::size_t most_shared = 0;  // the limit of dynamic shared memory that cudaFuncSetAttribute has set, or 0
   int carveout = cudaSharedmemCarveoutDefault;
 };
 

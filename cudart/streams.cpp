@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "state.hpp"
+#include "cudart/state.hpp"
 
 namespace weir::cudart {
 
@@ -84,9 +84,8 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
       on->launch_host_function([=] { callback(stream, cudaSuccess, data); });
       return;
     }
-    on->add_callback([=](Stream&, std::error_code status) {
-      callback(stream, status ? cudaErrorLaunchFailure : cudaSuccess, data);
-    });
+    on->add_callback(
+        [=](Stream&, std::error_code status) { callback(stream, status ? cudaErrorLaunchFailure : cudaSuccess, data); });
   });
 }
 

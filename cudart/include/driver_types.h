@@ -8,6 +8,7 @@
 #include "host_defines.h"
 #include "vector_types.h"
 
+/* clang-format off */
 /* The types of CUDA's runtime: the names and numbers of CUDA 12, so that programs find every member that they use. What
    Weir's runtime lacks (arrays, textures, surfaces, external memory) is declared in weir_cuda_calls.def as missing. */
 

@@ -7,26 +7,26 @@
 /* make_float2 and the like; under Clang's CUDA mode the device header defines them. */
 #ifndef __CUDA__
 
-#define WEIR_VECTOR(type, name)                                          \
-  static __inline__ name##1 make_##name##1(type x) {                     \
-    name##1 v;                                                           \
-    v.x = x;                                                             \
-    return v;                                                            \
-  }                                                                      \
-  static __inline__ name##2 make_##name##2(type x, type y) {             \
-    name##2 v;                                                           \
-    v.x = x, v.y = y;                                                    \
-    return v;                                                            \
-  }                                                                      \
-  static __inline__ name##3 make_##name##3(type x, type y, type z) {     \
-    name##3 v;                                                           \
-    v.x = x, v.y = y, v.z = z;                                           \
-    return v;                                                            \
-  }                                                                      \
+#define WEIR_VECTOR(type, name)                                              \
+  static __inline__ name##1 make_##name##1(type x) {                         \
+    name##1 v;                                                               \
+    v.x = x;                                                                 \
+    return v;                                                                \
+  }                                                                          \
+  static __inline__ name##2 make_##name##2(type x, type y) {                 \
+    name##2 v;                                                               \
+    v.x = x, v.y = y;                                                        \
+    return v;                                                                \
+  }                                                                          \
+  static __inline__ name##3 make_##name##3(type x, type y, type z) {         \
+    name##3 v;                                                               \
+    v.x = x, v.y = y, v.z = z;                                               \
+    return v;                                                                \
+  }                                                                          \
   static __inline__ name##4 make_##name##4(type x, type y, type z, type w) { \
-    name##4 v;                                                           \
-    v.x = x, v.y = y, v.z = z, v.w = w;                                  \
-    return v;                                                            \
+    name##4 v;                                                               \
+    v.x = x, v.y = y, v.z = z, v.w = w;                                      \
+    return v;                                                                \
   }
 WEIR_VECTOR(signed char, char)
 WEIR_VECTOR(unsigned char, uchar)

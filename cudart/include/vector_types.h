@@ -7,22 +7,22 @@
 /* Under Clang's CUDA mode the device header, which cuda_runtime.h includes first, defines these types, with this layout. */
 #ifndef __CUDA__
 
-#define WEIR_VECTOR(type, name, alignment1, alignment2, alignment4)  \
-  struct __attribute__((aligned(alignment1))) name##1 {              \
-    type x;                                                          \
-  };                                                                 \
-  struct __attribute__((aligned(alignment2))) name##2 {              \
-    type x, y;                                                       \
-  };                                                                 \
-  struct name##3 {                                                   \
-    type x, y, z;                                                    \
-  };                                                                 \
-  struct __attribute__((aligned(alignment4))) name##4 {              \
-    type x, y, z, w;                                                 \
-  };                                                                 \
-  typedef struct name##1 name##1;                                    \
-  typedef struct name##2 name##2;                                    \
-  typedef struct name##3 name##3;                                    \
+#define WEIR_VECTOR(type, name, alignment1, alignment2, alignment4) \
+  struct __attribute__((aligned(alignment1))) name##1 {             \
+    type x;                                                         \
+  };                                                                \
+  struct __attribute__((aligned(alignment2))) name##2 {             \
+    type x, y;                                                      \
+  };                                                                \
+  struct name##3 {                                                  \
+    type x, y, z;                                                   \
+  };                                                                \
+  struct __attribute__((aligned(alignment4))) name##4 {             \
+    type x, y, z, w;                                                \
+  };                                                                \
+  typedef struct name##1 name##1;                                   \
+  typedef struct name##2 name##2;                                   \
+  typedef struct name##3 name##3;                                   \
   typedef struct name##4 name##4;
 WEIR_VECTOR(signed char, char, 1, 2, 4)
 WEIR_VECTOR(unsigned char, uchar, 1, 2, 4)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WEIR_CUDA_TEMPLATES_H
+#define WEIR_CUDA_TEMPLATES_H
+
+/* The part of CUDA's runtime that is for C++ only: overloads that take typed pointers, kernels and variables, and the forms
+   of calls that CUDA 11 and 13 have. */
+
+#include "cuda_runtime_api.h"
+
+#ifdef __cplusplus
+#if __cplusplus >= 201103L
+#include <utility>
+#endif
+
+/* --- Memory */
+
+template <class T>
+static inline cudaError_t cudaMalloc(T** pointer, size_t bytes) {
+  return ::cudaMalloc((void**)(void*)pointer, bytes);
+}
+template <class T>
+static inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int flags = 0) {
+  return ::cudaHostAlloc((void**)(void*)pointer, bytes, flags);
+}
+template <class T>
+static inline cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned int flags) {
+  return ::cudaHostAlloc((void**)(void*)pointer, bytes, flags);
+}
+template <class T>
+static inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
+  return ::cudaHostGetDevicePointer((void**)(void*)device, host, flags);
+}
+template <class T>
+static inline cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
+  return ::cudaMallocManaged((void**)(void*)pointer, bytes, flags);
+}
+template <class T>
+static inline cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
+  return ::cudaMallocPitch((void**)(void*)pointer, pitch, width, height);
+}
+template <class T>
+static inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
+  return ::cudaMallocAsync((void**)(void*)pointer, bytes, stream);
+}
+static inline cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  return ::cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
+}
+template <class T>
+static inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  return ::cudaMallocFromPoolAsync((void**)(void*)pointer, bytes, pool, stream);
+}
+template <class T>
+static inline cudaError_t cudaMallocFromPoolAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  return ::cudaMallocFromPoolAsync((void**)(void*)pointer, bytes, pool, stream);
+}
+template <class T>
+static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* pointer, size_t bytes = 0,
+                                                   unsigned int flags = cudaMemAttachSingle) {
+  return ::cudaStreamAttachMemAsync(stream, (void*)pointer, bytes, flags);
+}
+static inline int weir_cuda_device(cudaMemLocation location) {
+  return location.type == cudaMemLocationTypeDevice ? location.id : cudaCpuDeviceId;
+}
+static inline cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, cudaMemLocation location, unsigned int,
+                                               cudaStream_t stream = 0) {
+  return ::cudaMemPrefetchAsync(pointer, bytes, weir_cuda_device(location), stream);
+}
+static inline cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice,
+                                        cudaMemLocation location) {
+  return ::cudaMemAdvise(pointer, bytes, advice, weir_cuda_device(location));
+}
+
+static inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, size_t xsize, size_t ysize) {
+  cudaPitchedPtr made = {pointer, pitch, xsize, ysize};
+  return made;
+}
+static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) {
+  cudaPos made = {x, y, z};
+  return made;
+}
+static inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+  cudaExtent made = {width, height, depth};
+  return made;
+}
+
+/* --- Variables of the device. A variable's address identifies it. */
+
+template <class T>
+static inline const void* weir_cuda_symbol(const T& symbol) {
+  return (const void*)&reinterpret_cast<const volatile char&>(symbol);
+}
+template <class T>
+static inline cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {
+  return ::cudaGetSymbolAddress(pointer, weir_cuda_symbol(symbol));
+}
+template <class U, class T>
+static inline cudaError_t cudaGetSymbolAddress(U** pointer, const T& symbol) {
+  return ::cudaGetSymbolAddress((void**)(void*)pointer, weir_cuda_symbol(symbol));
+}
+template <class T>
+static inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
+  return ::cudaGetSymbolSize(bytes, weir_cuda_symbol(symbol));
+}
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                             cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return ::cudaMemcpyToSymbol(weir_cuda_symbol(symbol), from, bytes, offset, kind);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                               cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return ::cudaMemcpyFromSymbol(to, weir_cuda_symbol(symbol), bytes, offset, kind);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0) {
+  return ::cudaMemcpyToSymbolAsync(weir_cuda_symbol(symbol), from, bytes, offset, kind, stream);
+}
+template <class T>
+static inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
+  return ::cudaMemcpyFromSymbolAsync(to, weir_cuda_symbol(symbol), bytes, offset, kind, stream);
+}
+
+/* --- Streams, events and graphs */
+
+static inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
+  return ::cudaEventCreateWithFlags(event, flags);
+}
+static inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, cudaGraphNode_t* node,
+                                               char* log, size_t size) {
+  if (node) *node = 0;
+  if (log && size) *log = 0;
+  return ::cudaGraphInstantiate(executable, graph, 0);
+}
+static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphNode_t* node,
+                                              cudaGraphExecUpdateResult* result) {
+  cudaGraphExecUpdateResultInfo info;
+  const cudaError_t error = ::cudaGraphExecUpdate(executable, graph, &info);
+  if (node) *node = info.errorNode;
+  if (result) *result = info.result;
+  return error;
+}
+
+/* --- Kernels */
+
+template <class T>
+static inline cudaError_t cudaLaunchKernel(T* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes = 0,
+                                           cudaStream_t stream = 0) {
+  return ::cudaLaunchKernel((const void*)function, grid, block, arguments, sharedBytes, stream);
+}
+template <class T>
+static inline cudaError_t cudaLaunchCooperativeKernel(T* function, dim3 grid, dim3 block, void** arguments,
+                                                      size_t sharedBytes = 0, cudaStream_t stream = 0) {
+  return ::cudaLaunchCooperativeKernel((const void*)function, grid, block, arguments, sharedBytes, stream);
+}
+template <class T>
+static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* function) {
+  return ::cudaFuncGetAttributes(attributes, (const void*)function);
+}
+template <class T>
+static inline cudaError_t cudaFuncSetAttribute(T* function, cudaFuncAttribute attribute, int value) {
+  return ::cudaFuncSetAttribute((const void*)function, attribute, value);
+}
+template <class T>
+static inline cudaError_t cudaFuncSetCacheConfig(T* function, cudaFuncCache config) {
+  return ::cudaFuncSetCacheConfig((const void*)function, config);
+}
+template <class T>
+static inline cudaError_t cudaFuncSetSharedMemConfig(T* function, cudaSharedMemConfig config) {
+  return ::cudaFuncSetSharedMemConfig((const void*)function, config);
+}
+template <class T>
+static inline cudaError_t cudaFuncGetName(const char** name, T* function) {
+  return ::cudaFuncGetName(name, (const void*)function);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T function, int blockSize,
+                                                                        size_t sharedBytes) {
+  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)function, blockSize, sharedBytes);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T function, int blockSize,
+                                                                                 size_t sharedBytes, unsigned int flags) {
+  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)function, blockSize, sharedBytes,
+                                                                  flags);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, T* function, int blocks, int blockSize) {
+  return ::cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void*)function, blocks, blockSize);
+}
+
+/* Tries the multiples of the warp's size, and takes the largest of those with which most threads run at a time. */
+template <class F, class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* minGridSize, int* blockSize,
+                                                                                  T function, F sharedBytesOfBlock,
+                                                                                  int blockSizeLimit = 0,
+                                                                                  unsigned int flags = 0) {
+  if (!minGridSize || !blockSize || !function) return cudaErrorInvalidValue;
+  int device = 0, processors = 0, warp = 0;
+  cudaFuncAttributes attributes;
+  cudaError_t error = ::cudaGetDevice(&device);
+  if (!error) error = ::cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  if (!error) error = ::cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, device);
+  if (!error) error = ::cudaFuncGetAttributes(&attributes, (const void*)function);
+  if (error) return error;
+  int limit = attributes.maxThreadsPerBlock;
+  if (blockSizeLimit > 0 && blockSizeLimit < limit) limit = blockSizeLimit;
+  int most = 0, bestSize = 0, bestBlocks = 0;
+  for (int size = (limit + warp - 1) / warp * warp; size > 0; size -= warp) {
+    const int tried = size < limit ? size : limit;
+    int blocks = 0;
+    error = ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, (const void*)function, tried,
+                                                                     (size_t)sharedBytesOfBlock(tried), flags);
+    if (error) return error;
+    if (blocks * tried <= most) continue;
+    most = blocks * tried;
+    bestSize = tried;
+    bestBlocks = blocks;
+  }
+  *minGridSize = bestBlocks * processors;
+  *blockSize = bestSize;
+  return cudaSuccess;
+}
+template <class F, class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* minGridSize, int* blockSize, T function,
+                                                                         F sharedBytesOfBlock, int blockSizeLimit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, function, sharedBytesOfBlock,
+                                                                 blockSizeLimit);
+}
+struct weir_cuda_fixed_bytes {
+  size_t bytes;
+#if defined(__CUDA__)
+  __host__ __device__
+#endif
+      size_t
+      operator()(int) const {
+    return bytes;
+  }
+};
+template <class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, T function,
+                                                                      size_t sharedBytes = 0, int blockSizeLimit = 0,
+                                                                      unsigned int flags = 0) {
+  weir_cuda_fixed_bytes fixed = {sharedBytes};
+  return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, function, fixed, blockSizeLimit,
+                                                                 flags);
+}
+template <class T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, T function,
+                                                             size_t sharedBytes = 0, int blockSizeLimit = 0) {
+  return cudaOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, function, sharedBytes, blockSizeLimit);
+}
+
+#if __cplusplus >= 201103L
+template <class T>
+struct weir_cuda_same {
+  typedef T type;
+};
+/* `cudaLaunchKernelEx(&config, kernel, arguments…)`: the arguments are converted to the kernel's parameters. */
+template <class... P, class... A>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...), A&&... arguments) {
+  return [&](typename weir_cuda_same<P>::type... values) {
+    void* addresses[sizeof...(P) + 1] = {(void*)&reinterpret_cast<const volatile char&>(values)...};
+    return ::cudaLaunchKernelExC(config, (const void*)kernel, addresses);
+  }(std::forward<A>(arguments)...);
+}
+#endif
+
+/* --- What is missing */
+
+#define WEIR_CUDA_NO_TEXTURES(name) WEIR_CUDA_UNAVAILABLE(name, "Weir has no textures: read the memory itself")
+template <class T>
+WEIR_CUDA_NO_TEXTURES(cudaCreateChannelDesc)
+int cudaCreateChannelDesc();
+template <class T, int dimensions = 1, int mode = 0>
+struct WEIR_CUDA_UNAVAILABLE_TYPE(texture, "Weir has no textures: read the memory itself") texture {
+  int missing;
+};
+template <class T, int dimensions = 1>
+struct WEIR_CUDA_UNAVAILABLE_TYPE(surface, "Weir has no surfaces: write the memory itself") surface {
+  int missing;
+};
+#undef WEIR_CUDA_NO_TEXTURES
+
+#endif
+#endif
