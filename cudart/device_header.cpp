@@ -87,7 +87,11 @@ Text library(Target target) {
 Text types() {
   Text text(host::prelude_types);
   text.replace("#ifndef WEIR_GPU\n// NVRTC's", "#define __align__(n) __attribute__((aligned(n)))\n", "")
-      .replace("// Available without <new>", "typedef struct CUevent_st* cudaEvent_t;\n", "");
+      .replace("// Available without <new>", "typedef struct CUevent_st* cudaEvent_t;\n", "")
+      // Without this constructor, `dim3(threadIdx)` would be ambiguous in C++14: by way of uint3 or of dim3.
+      .replace("  WEIR_BOTH constexpr dim3(uint3 v)", R"(  template <class weir_B, class = typename weir_B::weir_built_in>
+  WEIR_DEVICE dim3(const weir_B& b) : x(b.x), y(b.y), z(b.z) {}
+  WEIR_BOTH constexpr dim3(uint3 v))");
   return text;
 }
 
@@ -98,7 +102,9 @@ Text types() {
 Text variables() {
   Text text(host::prelude_variables);
   text.replace("alignas(64) static __attribute__((device, visibility(\"hidden\"))) __thread",
-               "alignas(64) " WEIR_MERGED " __attribute__((device)) __thread");
+               "alignas(64) " WEIR_MERGED " __attribute__((device)) __thread")
+      .replace("constexpr weir_##name##_type() : weir_v() {}",
+               "typedef int weir_built_in; constexpr weir_##name##_type() : weir_v() {}");
   return text;
 }
 

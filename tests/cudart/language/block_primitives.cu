@@ -4,6 +4,9 @@
 
 #include "check.h"
 
+struct Most {
+  __device__ int operator()(int a, int b) const { return a < b ? b : a; }
+};
 template <int threads>
 __global__ void run(const int* in, int* out) {
   typedef cub::BlockReduce<int, threads> Reduce;
@@ -16,7 +19,7 @@ __global__ void run(const int* in, int* out) {
   int before;
   const int sum = Reduce(memory.reduce).Sum(x);
   __syncthreads();
-  const int most = Reduce(memory.reduce).Reduce(x, cub::Max());
+  const int most = Reduce(memory.reduce).Reduce(x, Most());
   __syncthreads();
   Scan(memory.scan).ExclusiveSum(x, before);
   out[threadIdx.x] = before;

@@ -21,7 +21,8 @@ struct Size {
   constexpr int area() const { return w * h; }
 };
 constexpr Size size(4, 5);
-constexpr int primes[] = {2, 3, 5, 7};
+constexpr int first = 2;
+static const int second = 3;
 enum { tile = square(4) };
 
 template <class T, std::enable_if_t<std::is_floating_point<T>::value, int> = 0>
@@ -33,7 +34,7 @@ __global__ void run(int* out, int n) {
   memory[threadIdx.x] = 0;
   out[0] = square(n) + tile;
   out[1] = clamped(n, 0, 2) + int(sizeof(memory) / sizeof(int));
-  out[2] = size.area() + primes[2];
+  out[2] = size.area() + first + second;
   out[3] = std::numeric_limits<int>::max() == INT_MAX && least<float>() == -FLT_MAX;
   const std::pair<int, float> pair(3, 0.5f);
   out[4] = pair.first + int(pair.second * 2);

@@ -44,8 +44,8 @@ __global__ void constant(int* out) {
 #if __cplusplus >= 202002L
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
-template <Number T>
-__global__ void constrained(T* out) requires(sizeof(T) >= 4) {
+template <class T>
+requires Number<T> __global__ void constrained(T* out) {
   struct Point {
     int x, y;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lambdas as arguments of kernels: __device__, __host__ __device__, with captures of several sizes, generic, in templates
+// Lambdas as arguments of kernels: __device__, __host__ __device__, with captures of several sizes, in templates
 // and in functions of classes.
 #include "check.h"
 
@@ -40,8 +40,8 @@ int main() {
   const auto both = [] __host__ __device__(int x) { return x * 3; };
   run(100, [=] __device__(int i) { data[i] = both(i); });
   CHECK(numbers.read()[33] == both(33));
-  const auto any = [] __host__ __device__(auto x, auto y) { return x < y ? y : x; };
-  run(100, [=] __device__(int i) mutable { data[i] = any(i, 50); });
+  const auto most = [=] __host__ __device__(int x, int y) { return x < y ? y : x; };
+  run(100, [=] __device__(int i) mutable { data[i] = most(i, 50); });
   CHECK(numbers.read()[10] == 50 && numbers.host[60] == 60);
   CHECK_KERNEL();
   return 0;

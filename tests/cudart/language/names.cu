@@ -10,7 +10,7 @@
 #error "a macro outside the reserved names"
 #endif
 
-enum { none, wait, exchange, vote, services, fibers, spin, place, groups, step, kinds, all };
+enum { none, wait, exchange, vote, services, fibers, spin, place, groups, step, kinds };
 struct parameter {
   int shuffle, reduce, scan;
 };
@@ -19,7 +19,9 @@ template <class T>
 __host__ __device__ T saturated(T x) {
   return x > T(1) ? T(1) : x;
 }
+#if __cplusplus < 202002L
 __device__ float lerp(float a, float b, float t) { return fmaf(t, b, fmaf(-t, a, a)); }
+#endif
 __device__ float fit(float x) { return saturated(x); }
 __device__ int own_bit(int x) { return 1 << x; }
 __device__ float __my_function(float x) { return __sinf(x) * 0 + x; }

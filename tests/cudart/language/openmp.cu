@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenMP in host code: -fopenmp.
-#ifdef _OPENMP
+#if defined(_OPENMP) && __has_include(<omp.h>)
+#define HAS_OMP 1
 #include <omp.h>
 #endif
 
@@ -26,7 +27,7 @@ int main() {
     sum += b.host[i];
   }
   CHECK(wrong == 0 && sum == 999000);
-#ifdef _OPENMP
+#ifdef HAS_OMP
   CHECK(omp_get_max_threads() >= 1);
 #endif
   return 0;

@@ -7,7 +7,9 @@ inline __host__ __device__ float3 operator+(const float3& a, const float3& b) {
 }
 inline __host__ __device__ float4 operator*(float4 a, float b) { return make_float4(a.x * b, a.y * b, a.z * b, a.w * b); }
 inline __host__ __device__ float dot(float3 a, float3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+#if __cplusplus < 202002L  // then the standard library has one of this name
 inline __host__ __device__ float lerp(float a, float b, float t) { return a + t * (b - a); }
+#endif
 inline __device__ __host__ int clamp(int f, int a, int b) { return max(a, min(f, b)); }
 inline __host__ __device__ float2 make_float2(float s) { return make_float2(s, s); }
 
