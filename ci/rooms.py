@@ -44,7 +44,7 @@ ROOMS = {
     "collectives/gloo": "core/base collectives collectives/host",
     "bindings/c": "",
     "bindings/python": "",
-    "cudart": "",
+    "cudart": "kernels",
     "tools": "core/base core/saved kernels backends/cache",
 }
 # Tests and programs may include any room: tests use internals, and programs use only public headers anyway.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 #include <string_view>
 
@@ -52,12 +54,20 @@ cudaError_t number_of(Errc code) noexcept {
   }
 }
 
-const char* name_of(cudaError_t error) noexcept {
-  switch (error) {
-#define WEIR_CUDA_ERROR(number, name, text) \
-  case number: return #name; #include "cudart/include/weir_cuda_errors.def"
-    default: return "unrecognized error code";
-  }
+struct ErrorText {
+  int number;
+  const char* name;
+  const char* text;
+};
+constexpr ErrorText error_texts[] = {
+#define WEIR_CUDA_ERROR(number, name, text) {number, #name, text},
+#include "cudart/include/weir_cuda_errors.def"
+};
+
+ErrorText text_of(cudaError_t error) noexcept {
+  constexpr const char* none = "unrecognized error code";
+  const auto* const found = std::ranges::find(error_texts, static_cast<int>(error), &ErrorText::number);
+  return found != std::end(error_texts) ? *found : ErrorText{error, none, none};
 }
 
 // Whether the text of an error is to be printed, like a line of Weir's log at this level.
@@ -93,10 +103,10 @@ cudaError_t failed(const char* name) noexcept {
     throw;
   } catch (const Failure& failure) {
     error = failure.error;
-    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s\n", name, name_of(error));
+    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s\n", name, text_of(error).name);
   } catch (const Error& thrown) {
     error = number_of(thrown);
-    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s: %s\n", name, name_of(error), thrown.what());
+    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s: %s\n", name, text_of(error).name, thrown.what());
     if (thrown.errc() == Errc::device_fault) {
       cudaError_t none = cudaSuccess;
       try {
@@ -142,14 +152,7 @@ cudaError_t cudaPeekAtLastError() {
   return lasting != cudaSuccess ? lasting : this_thread().last_error;
 }
 
-const char* cudaGetErrorName(cudaError_t error) { return name_of(error); }
-
-const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-#define WEIR_CUDA_ERROR(number, name, text) \
-  case number: return text; #include "cudart/include/weir_cuda_errors.def"
-    default: return "unrecognized error code";
-  }
-}
+const char* cudaGetErrorName(cudaError_t error) { return text_of(error).name; }
+const char* cudaGetErrorString(cudaError_t error) { return text_of(error).text; }
 
 }  // extern "C"

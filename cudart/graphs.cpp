@@ -707,8 +707,9 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, c
     const std::lock_guard lock(other->mutex);
     // Tells a changed shape from other differences.
     const auto& before = found.graph->nodes;
-    if (before.size() != other->nodes.size()) result->result = cudaGraphExecUpdateErrorTopologyChanged;
-    for (std::size_t i = 0; i < std::min(before.size(), other->nodes.size()); ++i) {
+    const bool same_size = before.size() == other->nodes.size();
+    if (!same_size) result->result = cudaGraphExecUpdateErrorTopologyChanged;
+    for (std::size_t i = 0; same_size && i < before.size(); ++i) {
       if (before[i].type != other->nodes[i].type)
         result->result = cudaGraphExecUpdateErrorNodeTypeChanged;
       else if (before[i].after != other->nodes[i].after)

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  ::setenv("WEIR_BACKEND", "host", 1);
+  return doctest::Context(argc, argv).run();
+}
