@@ -110,7 +110,13 @@ Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation) 
   return found;
 }
 
-Functions kernels(llvm::Module& module) { return annotated_functions(module, runs); }
+Functions kernels(llvm::Module& module) {
+  Functions found;
+  for (llvm::Function& function : module) {
+    if (function.hasFnAttribute(runs) && !function.isDeclaration()) found.insert(&function);
+  }
+  return found;
+}
 
 bool is_global(const llvm::Function& function) { return function.hasFnAttribute(global); }
 

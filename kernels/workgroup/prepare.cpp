@@ -15,6 +15,7 @@
 #include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/accesses.hpp"
 #include "kernels/workgroup/builtins.hpp"
+#include "kernels/workgroup/runners.hpp"
 
 namespace weir::workgroup {
 namespace {
@@ -209,6 +210,7 @@ void divide_least_numbers(llvm::Module& module) {
 }  // namespace
 
 llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  make_runners(module);
   mark_mathematics(module, analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager());
   call_directly(module);
   replace_empty_assembly(module);
