@@ -20,7 +20,7 @@
 #include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
-#include "kernels/fiber_groups.hpp"
+#include "kernels/groups.hpp"
 #include "kernels/fiber_threads.hpp"
 #include "kernels/fp8.hpp"
 #include "kernels/gpu_entries.hpp"
@@ -113,8 +113,7 @@ Text launches() {
   text.replace("WEIR_DEVICE static const launch_services* services;",
                "WEIR_DEVICE " WEIR_MERGED " const launch_services* services;")
       // The work-group pass makes the kernels' records.
-      .replace("template <bool...>\nconstexpr bool all", "copyable = !by_value || all<__is_trivially_copyable(P)...>;\n};\n",
-               "");
+      .replace("template <bool...>\nconstexpr bool all", "overloaded(const char* name) { return {name}; }\n", "");
   return text;
 }
 
@@ -122,7 +121,8 @@ Text groups() {
   Text text(host::prelude_groups);
   text.replace("WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size",
                "WEIR_DEVICE __attribute__((used)) " WEIR_MERGED " extern const int __weir_fiber_warp_size")
-      .replace("template <class... P>\nstruct rules<void", "}  // namespace weir_host\n", "}  // namespace weir_host\n");
+      .replace("template <class... P, void (*const* kernel)(P...)>\nstruct launcher", "}  // namespace weir_host\n",
+               "}  // namespace weir_host\n");
   return text;
 }
 
@@ -327,7 +327,7 @@ void write_headers(const std::filesystem::path& folder) {
   write(folder / "cuda_fp16.hpp", "#include <cuda_fp16.h>\n");
   write(folder / "cuda_bf16.hpp", "#include <cuda_bf16.h>\n");
   write(folder / "math_constants.h", header("__MATH_CONSTANTS_H__", kernels::math_constants_header));
-  write(folder / "cooperative_groups.h", header("_COOPERATIVE_GROUPS_H_", kernels::fiber_groups_header));
+  write(folder / "cooperative_groups.h", header("_COOPERATIVE_GROUPS_H_", kernels::groups_text));
   write(folder / "cooperative_groups/reduce.h", "#include <cooperative_groups.h>\n");
   write(folder / "cooperative_groups/scan.h", "#include <cooperative_groups.h>\n");
   write(folder / "weir_xorwow_jumps.h", xorwow_jumps());

@@ -1,9 +1,10 @@
 # The headers of the device language, made from the texts that kernels are compiled with (kernels/*.hpp). The folder
-# WEIR_CUDART_DEVICE_INCLUDE then lies beside cudart/include in the search path of `weir c++`.
+# WEIR_CUDART_DEVICE_INCLUDE also gets a copy of cudart/include, so
+# `weir c++` finds all of them below the folder of libweir, as after an installation.
 add_executable(weir_device_header "${CMAKE_CURRENT_LIST_DIR}/device_header.cpp")
 weir_configure_target(weir_device_header)
 target_include_directories(weir_device_header PRIVATE "${PROJECT_SOURCE_DIR}")
-set(WEIR_CUDART_DEVICE_INCLUDE "${CMAKE_BINARY_DIR}/cudart/include")
+set(WEIR_CUDART_DEVICE_INCLUDE "${WEIR_LIBRARY_OUTPUT_DIRECTORY}/weir/cudart/include")
 set(weir_device_headers weir_device_cpu.h weir_device_nvidia.h weir_device_amd.h cuda_fp16.h cuda_fp16.hpp cuda_bf16.h
   cuda_bf16.hpp cuda_fp8.h math_constants.h cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h
   weir_cub.h weir_cub_items.h weir_xorwow_jumps.h cub/cub.cuh cub/block/block_load.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh
@@ -14,6 +15,12 @@ add_custom_command(OUTPUT ${weir_device_headers}
   COMMAND "${CMAKE_COMMAND}" -E touch ${weir_device_headers}
   DEPENDS weir_device_header
   COMMENT "Writing the headers of the device language" VERBATIM)
-add_custom_target(weir_device_headers ALL DEPENDS ${weir_device_headers})
-install(DIRECTORY "${WEIR_CUDART_DEVICE_INCLUDE}/" "${CMAKE_CURRENT_LIST_DIR}/include/"
+file(GLOB_RECURSE weir_cudart_headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/include/*")
+add_custom_command(OUTPUT "${WEIR_CUDART_DEVICE_INCLUDE}/cuda_runtime.h"
+  COMMAND "${CMAKE_COMMAND}" -E copy_directory "${CMAKE_CURRENT_LIST_DIR}/include" "${WEIR_CUDART_DEVICE_INCLUDE}"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${WEIR_CUDART_DEVICE_INCLUDE}/cuda_runtime.h"
+  DEPENDS ${weir_cudart_headers} VERBATIM)
+add_custom_target(weir_device_headers ALL
+  DEPENDS ${weir_device_headers} "${WEIR_CUDART_DEVICE_INCLUDE}/cuda_runtime.h")
+install(DIRECTORY "${WEIR_CUDART_DEVICE_INCLUDE}/"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/weir/cudart/include" COMPONENT development)

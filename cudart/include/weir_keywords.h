@@ -31,7 +31,7 @@
 
 #ifdef WEIR_FOR_CPU
 /* What the work-group pass finds in LLVM's IR. `Module::global` finds variables by their symbols, so they are visible. */
-#define __global__ __attribute__((global, annotate("weir.kernel")))
+#define __global__ __attribute__((global, annotate("weir.kernel"), annotate("weir.program")))
 #define __device__ __attribute__((device, visibility("default")))
 #define __constant__ __attribute__((constant, visibility("default")))
 #define __shared__ __attribute__((shared, annotate("weir.shared")))

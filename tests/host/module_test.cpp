@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "backends/cache/seal.hpp"
 #include "backends/host/compile/compiler.hpp"
 #include "backends/host/compile/elf_image.hpp"
 #include "core/base/child_process.hpp"
@@ -55,7 +56,7 @@ std::vector<std::byte> newest_entry() {
 std::vector<std::byte> newest_image() {
   const std::vector<std::byte> entry = newest_entry();
   std::vector<std::byte> image(entry.begin() + 56, entry.end());
-  host::seal(image);
+  cache::seal(image);
   return image;
 }
 

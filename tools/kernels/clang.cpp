@@ -11,6 +11,7 @@
 
 #include "compile.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "device_libraries.hpp"
 #include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
@@ -160,12 +161,12 @@ class ClangCompilation {
       // PTX of CUDA 11.8: the kernel entries need it, and the driver for CUDA 12.0, the oldest that Weir supports, reads it.
       add({"-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-path=/none", "--cuda-gpu-arch=sm_" + number, "-Xclang",
            "-target-feature", "-Xclang", "+ptx78"});
-      if (library) add({"-Xclang", "-mlink-builtin-bitcode", "-Xclang", libdevice().string()});
+      if (library) add({"-Xclang", "-mlink-builtin-bitcode", "-Xclang", found(libdevice)});
     } else {
       // All releases of ROCm that Weir supports read code objects of version 4.
       add({"-x", "hip", "--no-gpu-bundle-output", "-nogpuinc", "--offload-arch=" + request_.architecture,
            "-mcode-object-version=4"});
-      add({library ? "--rocm-device-lib-path=" + ocml().string() : "-nogpulib"});
+      add({library ? "--rocm-device-lib-path=" + found([&] { return rocm_device_libraries(request_.architecture); }) : "-nogpulib"});
     }
     // A lane may pass an uninitialized variable to a shuffle, so Clang must not mark arguments as `noundef`.
     add({"-Xclang", "-no-enable-noundef-analysis"});
@@ -178,42 +179,12 @@ class ClangCompilation {
     return words;
   }
 
-  static std::string from_environment(const char* variable) {
-    const char* const value = std::getenv(variable);
-    return value != nullptr ? value : "";
-  }
-
-  fs::path libdevice() const {
-    const std::string file = "/nvvm/libdevice/libdevice.10.bc";
-    const std::vector<std::string> places = {from_environment("CUDA_HOME") + file, from_environment("CUDA_PATH") + file,
-                                             "/usr/local/cuda" + file,
-                                             "/usr/lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc"};
-    return first_there(places, "CUDA's libdevice.10.bc", "install the CUDA Toolkit, or set CUDA_HOME to its folder");
-  }
-
-  fs::path ocml() const {
-    const std::string folder = "/amdgcn/bitcode";
-    std::vector<std::string> places = {from_environment("ROCM_PATH") + folder, "/opt/rocm" + folder};
-    for (const char* const triple : {"x86_64-linux-gnu", "aarch64-linux-gnu"})
-      places.push_back(fmt::format("/usr/lib/{}{}", triple, folder));
-    const fs::path found = first_there(places, "ROCm's device libraries",
-                                       "install them (Debian: rocm-device-libs), or set ROCM_PATH to ROCm's folder");
-    const std::string& name = request_.architecture;
-    const std::string number = name.substr(3, name.find(':') - 3);
-    if (!fs::exists(found / fmt::format("oclc_isa_version_{}.bc", number))) {
-      fail(
-          fmt::format("the kernels use functions of <math.h> from ROCm's device libraries, but those in {} do not support "
-                      "{}; set ROCM_PATH to the folder of a newer ROCm",
-                      found.string(), name));
-    }
-    return found;
-  }
-
-  fs::path first_there(const std::vector<std::string>& places, const char* what, const char* remedy) const {
-    const auto place = std::find_if(places.begin(), places.end(), [](const std::string& p) { return fs::exists(p); });
-    if (place != places.end()) return *place;
-    fail(
-        fmt::format("the kernels use functions of <math.h> from {}, which was not found on this machine; {}", what, remedy));
+  // Calls a function that looks for a vendor's library.
+  template <class Find>
+  std::string found(Find&& find) const try {
+    return find().string();
+  } catch (const std::runtime_error& reason) {
+    fail(reason.what());
   }
 
   std::string succeed(const std::vector<std::string>& command) const {

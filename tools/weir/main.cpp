@@ -23,6 +23,7 @@
 #include "layout.hpp"
 #include "report.hpp"
 #include "text.hpp"
+#include "tools/cxx/compile.hpp"
 #include "weir/backend.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
@@ -295,6 +296,8 @@ int main(int argc, char** argv) {
   if (end != argv + argc) run_options.command.assign(end + 1, argv + argc);
   shake_options.command = race_options.command = run_options.command;
   const int own = static_cast<int>(end - argv);
+  // This command has the options of nvcc, which CLI11 does not parse.
+  if (argc > 1 && std::string_view(argv[1]) == "c++") return weir::cxx::run({argv + 2, argv + argc});
   // For the completions of shells, and for the build. These are no commands for users.
   if (argc > 1 && std::string_view(argv[1]) == "offer") return print(weir::tool::offers(app, {argv + 2, argv + argc}));
   if (argc == 4 && std::string_view(argv[1]) == "documents") {

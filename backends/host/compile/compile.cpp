@@ -22,7 +22,6 @@
 
 #include "backends/cache/kernel_cache.hpp"
 #include "backends/host/compile/compiler.hpp"
-#include "backends/host/compile/division.hpp"
 #include "backends/host/compile/elf_image.hpp"
 #include "backends/host/compile/kernel_scan.hpp"
 #include "backends/host/compile/kernel_source.hpp"
@@ -34,6 +33,7 @@
 #include "core/base/child_process.hpp"
 #include "core/base/program_search.hpp"
 #include "core/base/temporary_folder.hpp"
+#include "kernels/division.hpp"
 #include "kernels/groups.hpp"
 #include "kernels/kernel_headers.hpp"
 #include "kernels/lexer.hpp"

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/cache/kernel_cache.hpp"
-
 // This library's own ELF header; the linker defines the symbol.
 extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
@@ -21,12 +19,6 @@ using Header = ElfW(Ehdr);
 using Segment = ElfW(Phdr);
 using Section = ElfW(Shdr);
 using Symbol = ElfW(Sym);
-
-constexpr std::string_view seal_magic = "\x89WEIRKH\n";
-
-cache::CacheKey hash_of(std::span<const std::byte> bytes) {
-  return cache::CacheKeyBuilder().add({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).key();
-}
 
 template <class T>
 T read(std::span<const std::byte> bytes, std::uint64_t offset, const char* what) {
@@ -60,26 +52,6 @@ void for_each_symbol(std::span<const std::byte> bytes, unsigned section_type, Us
 }
 
 }  // namespace
-
-void seal(std::vector<std::byte>& image) {
-  const cache::CacheKey hash = hash_of(image);
-  const auto append = [&](const auto& bytes) {
-    const std::span<const std::byte> more = std::as_bytes(std::span(bytes));
-    image.insert(image.end(), more.begin(), more.end());
-  };
-  append(hash.bytes);
-  append(seal_magic);
-}
-
-void check_seal(std::span<const std::byte> image) {
-  cache::CacheKey hash;
-  const std::size_t seal_size = hash.bytes.size() + seal_magic.size();
-  if (image.size() < seal_size ||
-      std::memcmp(&*image.last(seal_magic.size()).begin(), seal_magic.data(), seal_magic.size()) != 0)
-    throw BadImage("the hash at its end is missing: it is truncated, damaged, or made by another release of Weir");
-  std::memcpy(hash.bytes.data(), &*image.last(seal_size).begin(), hash.bytes.size());
-  if (hash_of(image.first(image.size() - seal_size)) != hash) throw BadImage("it is damaged: its hash is wrong");
-}
 
 ElfImage::ElfImage(std::span<const std::byte> bytes) : bytes_(bytes) {
   if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {

@@ -19,12 +19,6 @@ class BadImage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Appends a hash to an image. The loader ignores these bytes and does not check its input, so `check_seal` checks the hash
-/// first: a damaged image is never loaded.
-void seal(std::vector<std::byte>& image);
-/// Throws BadImage unless the image ends with the correct hash.
-void check_seal(std::span<const std::byte> image);
-
 struct ThreadVariable {
   std::string symbol;
   bool defined;

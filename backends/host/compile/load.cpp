@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "backends/cache/kernel_cache.hpp"
+#include "backends/cache/seal.hpp"
 #include "backends/host/compile/compile.hpp"
 #include "backends/host/compile/elf_image.hpp"
 #include "backends/host/run/kernel.hpp"
@@ -151,7 +152,7 @@ ModulePtr load_module(Device& device, const std::byte* image, std::size_t size) 
       if (!flaw.empty()) throw BadImage("as an entry of the cache of kernels, it " + flaw);
     } else {
       check_image(ElfImage(bytes));  // reports the error best if the bytes are not an image
-      check_seal(bytes);
+      if (const char* const flaw = cache::flaw_of_seal(bytes)) throw BadImage(flaw);
     }
     return load_image(device, bytes, std::nullopt);
   } catch (const BadImage& bad) {

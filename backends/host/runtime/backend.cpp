@@ -3,6 +3,7 @@
 
 #include <tbb/version.h>
 
+#include "backends/cache/seal.hpp"
 #include "backends/host/compile/compile.hpp"
 #include "backends/host/compile/compiler.hpp"
 #include "backends/host/compile/elf_image.hpp"
@@ -35,7 +36,7 @@ Backend* create(PluginContext&) { return new HostBackend; }
 
 void compile_sealed_image(ImageCompilation& request) {
   compile_image(request);
-  seal(request.image);
+  cache::seal(request.image);
 }
 
 }  // namespace

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+/// The vendors' libraries of device functions, with which Clang compiles `sinf` and the like for GPUs.
+namespace weir::kernel_tool {
+
+/// CUDA's libdevice.10.bc. Throws std::runtime_error with the remedy if this machine has none.
+std::filesystem::path libdevice();
+
+/// The folder of ROCm's device libraries, which must support `architecture`, such as gfx90a. Throws std::runtime_error with
+/// the remedy if there is none, or if it does not.
+std::filesystem::path rocm_device_libraries(const std::string& architecture);
+
+}  // namespace weir::kernel_tool
