@@ -198,6 +198,98 @@ WEIR_BOTH inline void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
 WEIR_BOTH inline void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
 )weir";
 
+// The functions of CUDA 12.8 for atomic accesses with an order. The scope is always the system.
+constexpr std::string_view ordered_atomics = R"weir(
+#define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
+#define __NV_ATOMIC_CONSUME __ATOMIC_CONSUME
+#define __NV_ATOMIC_ACQUIRE __ATOMIC_ACQUIRE
+#define __NV_ATOMIC_RELEASE __ATOMIC_RELEASE
+#define __NV_ATOMIC_ACQ_REL __ATOMIC_ACQ_REL
+#define __NV_ATOMIC_SEQ_CST __ATOMIC_SEQ_CST
+#define __NV_THREAD_SCOPE_THREAD 0
+#define __NV_THREAD_SCOPE_BLOCK 1
+#define __NV_THREAD_SCOPE_CLUSTER 2
+#define __NV_THREAD_SCOPE_DEVICE 3
+#define __NV_THREAD_SCOPE_SYSTEM 4
+#define __nv_atomic_load_n(p, order, ...) __atomic_load_n(p, order)
+#define __nv_atomic_store_n(p, value, order, ...) __atomic_store_n(p, value, order)
+#define __nv_atomic_exchange_n(p, value, order, ...) __atomic_exchange_n(p, value, order)
+#define __nv_atomic_compare_exchange_n(p, expected, value, weak, success, failure, ...) \
+  __atomic_compare_exchange_n(p, expected, value, weak, success, failure)
+#define __nv_atomic_fetch_add(p, value, order, ...) __atomic_fetch_add(p, value, order)
+#define __nv_atomic_fetch_sub(p, value, order, ...) __atomic_fetch_sub(p, value, order)
+#define __nv_atomic_fetch_and(p, value, order, ...) __atomic_fetch_and(p, value, order)
+#define __nv_atomic_fetch_or(p, value, order, ...) __atomic_fetch_or(p, value, order)
+#define __nv_atomic_fetch_xor(p, value, order, ...) __atomic_fetch_xor(p, value, order)
+#define __nv_atomic_fetch_min(p, value, order, ...) __atomic_fetch_min(p, value, order)
+#define __nv_atomic_fetch_max(p, value, order, ...) __atomic_fetch_max(p, value, order)
+#define __nv_atomic_thread_fence(order, ...) __atomic_thread_fence(order)
+)weir";
+
+// CUDA's conversions of numbers of 8 bits, and the types of two and four of them.
+constexpr std::string_view fp8_conversions = R"weir(
+enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
+enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
+typedef unsigned short __nv_fp8x2_storage_t;
+typedef unsigned int __nv_fp8x4_storage_t;
+#define WEIR_FP8 WEIR_BOTH static inline __attribute__((always_inline, unused))
+WEIR_FP8 __nv_fp8_storage_t __nv_cvt_float_to_fp8(float __x, __nv_saturation_t __s, __nv_fp8_interpretation_t __i) {
+  const __nv_fp8_storage_t __code = __i == __NV_E4M3 ? __nv_fp8_e4m3(__x).__x : __nv_fp8_e5m2(__x).__x;
+  if (__s == __NV_SATFINITE || __x != __x) return __code;
+  // Greater than the number in the middle between the greatest one and the next.
+  const float __size = __builtin_fabsf(__x);
+  if (__i == __NV_E4M3) return __size > 464.0f ? (__code & 0x80) | 0x7f : __code;
+  return __size >= 61440.0f ? (__code & 0x80) | 0x7c : __code;
+}
+WEIR_FP8 __nv_fp8_storage_t __nv_cvt_double_to_fp8(double __x, __nv_saturation_t __s, __nv_fp8_interpretation_t __i) {
+  return __nv_cvt_float_to_fp8(weir_narrow::__odd(__x), __s, __i);
+}
+WEIR_FP8 __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw __x, __nv_saturation_t __s, __nv_fp8_interpretation_t __i) {
+  return __nv_cvt_float_to_fp8((float)__half(__x), __s, __i);
+}
+WEIR_FP8 __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw __x, __nv_saturation_t __s,
+                                                        __nv_fp8_interpretation_t __i) {
+  return __nv_cvt_float_to_fp8((float)__nv_bfloat16(__x), __s, __i);
+}
+WEIR_FP8 __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t __x, __nv_fp8_interpretation_t __i) {
+  __nv_fp8_e4m3 __a;
+  __nv_fp8_e5m2 __b;
+  __a.__x = __b.__x = __x;
+  return (__half_raw)__half(__i == __NV_E4M3 ? (float)__a : (float)__b);
+}
+WEIR_FP8 __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 __x, __nv_saturation_t __s, __nv_fp8_interpretation_t __i) {
+  return (__nv_fp8x2_storage_t)(__nv_cvt_float_to_fp8(__x.x, __s, __i) | __nv_cvt_float_to_fp8(__x.y, __s, __i) << 8);
+}
+#define WEIR_FP8_TYPES_OF(one, two, four, i)                                                                       \
+  struct __attribute__((aligned(2))) two {                                                                         \
+    __nv_fp8x2_storage_t __x;                                                                                      \
+    two() = default;                                                                                               \
+    WEIR_BOTH explicit two(float2 __v) : __x(__nv_cvt_float2_to_fp8x2(__v, __NV_SATFINITE, i)) {}                  \
+    WEIR_BOTH explicit operator float2() const {                                                                   \
+      one __a, __b;                                                                                                \
+      __a.__x = (unsigned char)__x, __b.__x = (unsigned char)(__x >> 8);                                           \
+      return make_float2((float)__a, (float)__b);                                                                  \
+    }                                                                                                              \
+  };                                                                                                               \
+  struct __attribute__((aligned(4))) four {                                                                        \
+    __nv_fp8x4_storage_t __x;                                                                                      \
+    four() = default;                                                                                              \
+    WEIR_BOTH explicit four(float4 __v)                                                                            \
+        : __x(__nv_cvt_float2_to_fp8x2(make_float2(__v.x, __v.y), __NV_SATFINITE, i) |                             \
+              (unsigned int)__nv_cvt_float2_to_fp8x2(make_float2(__v.z, __v.w), __NV_SATFINITE, i) << 16) {}       \
+    WEIR_BOTH explicit operator float4() const {                                                                   \
+      two __a, __b;                                                                                                \
+      __a.__x = (unsigned short)__x, __b.__x = (unsigned short)(__x >> 16);                                        \
+      const float2 __low = (float2)__a, __high = (float2)__b;                                                      \
+      return make_float4(__low.x, __low.y, __high.x, __high.y);                                                    \
+    }                                                                                                              \
+  };
+WEIR_FP8_TYPES_OF(__nv_fp8_e4m3, __nv_fp8x2_e4m3, __nv_fp8x4_e4m3, __NV_E4M3)
+WEIR_FP8_TYPES_OF(__nv_fp8_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_e5m2, __NV_E5M2)
+#undef WEIR_FP8_TYPES_OF
+#undef WEIR_FP8
+)weir";
+
 // CUDA's built-in functions `new` and `delete` of device code.
 constexpr std::string_view memory = R"weir(
 #ifndef __CLANG_CUDA_WRAPPERS_NEW  // Clang's own <new> defines them for its CUDA mode
@@ -260,6 +352,7 @@ std::string device_header(Target target) {
                                    "load", "exchange", "compare_exchange"})
       text.append("#undef __atomic_").append(name).append("\n");
   }
+  text.append(ordered_atomics);
   if (!cpu) text.append("#pragma clang fp contract(fast)\n");
   return text;
 }
@@ -323,7 +416,9 @@ void write_headers(const std::filesystem::path& folder) {
   const auto narrow = [](std::string_view text) { return Text(text).replace("__WEIR_HOST__", "__CUDA__"); };
   write(folder / "cuda_fp16.h", header("__CUDA_FP16_H__", narrow(kernels::half_header)));
   write(folder / "cuda_bf16.h", header("__CUDA_BF16_H__", narrow(kernels::bfloat16_header)));
-  write(folder / "cuda_fp8.h", header("__CUDA_FP8_H__", kernels::fp8_header));
+  write(
+      folder / "cuda_fp8.h",
+      header("__CUDA_FP8_H__", std::string(kernels::fp8_header).append("#include <cuda_bf16.h>\n").append(fp8_conversions)));
   write(folder / "cuda_fp16.hpp", "#include <cuda_fp16.h>\n");
   write(folder / "cuda_bf16.hpp", "#include <cuda_bf16.h>\n");
   write(folder / "math_constants.h", header("__MATH_CONSTANTS_H__", kernels::math_constants_header));
