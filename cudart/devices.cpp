@@ -141,6 +141,37 @@ using namespace weir::cudart;
 
 namespace {
 
+// The attributes that are members of cudaDeviceProp.
+// clang-format off
+#define WEIR_CUDA_ATTRIBUTES(X) \
+  X(MaxThreadsPerBlock, maxThreadsPerBlock) X(MaxBlockDimX, maxThreadsDim[0]) X(MaxBlockDimY, maxThreadsDim[1]) \
+  X(MaxBlockDimZ, maxThreadsDim[2]) X(MaxGridDimX, maxGridSize[0]) X(MaxGridDimY, maxGridSize[1]) \
+  X(MaxGridDimZ, maxGridSize[2]) X(MaxSharedMemoryPerBlock, sharedMemPerBlock) \
+  X(MaxSharedMemoryPerBlockOptin, sharedMemPerBlockOptin) \
+  X(MaxSharedMemoryPerMultiprocessor, sharedMemPerMultiprocessor) \
+  X(ReservedSharedMemoryPerBlock, reservedSharedMemPerBlock) X(TotalConstantMemory, totalConstMem) X(WarpSize, warpSize) \
+  X(MaxPitch, memPitch) X(MaxRegistersPerBlock, regsPerBlock) X(MaxRegistersPerMultiprocessor, regsPerMultiprocessor) \
+  X(ClockRate, clockRate) X(TextureAlignment, textureAlignment) X(SurfaceAlignment, surfaceAlignment) \
+  X(TexturePitchAlignment, texturePitchAlignment) X(GpuOverlap, deviceOverlap) \
+  X(MultiProcessorCount, multiProcessorCount) X(KernelExecTimeout, kernelExecTimeoutEnabled) X(Integrated, integrated) \
+  X(CanMapHostMemory, canMapHostMemory) X(ComputeMode, computeMode) X(ConcurrentKernels, concurrentKernels) \
+  X(EccEnabled, ECCEnabled) X(PciBusId, pciBusID) X(PciDeviceId, pciDeviceID) X(PciDomainId, pciDomainID) \
+  X(MemoryClockRate, memoryClockRate) X(GlobalMemoryBusWidth, memoryBusWidth) X(L2CacheSize, l2CacheSize) \
+  X(MaxThreadsPerMultiProcessor, maxThreadsPerMultiProcessor) X(MaxBlocksPerMultiprocessor, maxBlocksPerMultiProcessor) \
+  X(AsyncEngineCount, asyncEngineCount) X(UnifiedAddressing, unifiedAddressing) X(ComputeCapabilityMajor, major) \
+  X(ComputeCapabilityMinor, minor) X(StreamPrioritiesSupported, streamPrioritiesSupported) \
+  X(GlobalL1CacheSupported, globalL1CacheSupported) X(LocalL1CacheSupported, localL1CacheSupported) \
+  X(ManagedMemory, managedMemory) X(HostNativeAtomicSupported, hostNativeAtomicSupported) \
+  X(SingleToDoublePrecisionPerfRatio, singleToDoublePrecisionPerfRatio) X(PageableMemoryAccess, pageableMemoryAccess) \
+  X(ConcurrentManagedAccess, concurrentManagedAccess) X(ComputePreemptionSupported, computePreemptionSupported) \
+  X(CanUseHostPointerForRegisteredMem, canUseHostPointerForRegisteredMem) X(CooperativeLaunch, cooperativeLaunch) \
+  X(HostRegisterSupported, hostRegisterSupported) \
+  X(PageableMemoryAccessUsesHostPageTables, pageableMemoryAccessUsesHostPageTables) \
+  X(DirectManagedMemAccessFromHost, directManagedMemAccessFromHost) X(MemoryPoolsSupported, memoryPoolsSupported) \
+  X(ClusterLaunch, clusterLaunch) X(IpcEventSupport, ipcEventSupported)
+#define WEIR_CUDA_ATTRIBUTE(name, member) case cudaDevAttr##name: return p.member;
+// clang-format on
+
 std::string pci_bus_id(const DeviceState& state) {
   const std::string& id = state.device->properties().pci_bus_id;
   return id.empty() ? "0000:00:00.0" : id;
@@ -231,63 +262,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     const cudaDeviceProp& p = device_at(device).properties;
     const auto found = [&]() -> std::size_t {
       switch (attribute) {
-        case cudaDevAttrMaxThreadsPerBlock: return p.maxThreadsPerBlock;
-        case cudaDevAttrMaxBlockDimX: return p.maxThreadsDim[0];
-        case cudaDevAttrMaxBlockDimY: return p.maxThreadsDim[1];
-        case cudaDevAttrMaxBlockDimZ: return p.maxThreadsDim[2];
-        case cudaDevAttrMaxGridDimX: return p.maxGridSize[0];
-        case cudaDevAttrMaxGridDimY: return p.maxGridSize[1];
-        case cudaDevAttrMaxGridDimZ: return p.maxGridSize[2];
-        case cudaDevAttrMaxSharedMemoryPerBlock: return p.sharedMemPerBlock;
-        case cudaDevAttrMaxSharedMemoryPerBlockOptin: return p.sharedMemPerBlockOptin;
-        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return p.sharedMemPerMultiprocessor;
-        case cudaDevAttrReservedSharedMemoryPerBlock: return p.reservedSharedMemPerBlock;
-        case cudaDevAttrTotalConstantMemory: return p.totalConstMem;
-        case cudaDevAttrWarpSize: return p.warpSize;
-        case cudaDevAttrMaxPitch: return p.memPitch;
-        case cudaDevAttrMaxRegistersPerBlock: return p.regsPerBlock;
-        case cudaDevAttrMaxRegistersPerMultiprocessor: return p.regsPerMultiprocessor;
-        case cudaDevAttrClockRate: return p.clockRate;
-        case cudaDevAttrTextureAlignment: return p.textureAlignment;
-        case cudaDevAttrSurfaceAlignment: return p.surfaceAlignment;
-        case cudaDevAttrTexturePitchAlignment: return p.texturePitchAlignment;
-        case cudaDevAttrGpuOverlap: return p.deviceOverlap;
-        case cudaDevAttrMultiProcessorCount: return p.multiProcessorCount;
-        case cudaDevAttrKernelExecTimeout: return p.kernelExecTimeoutEnabled;
-        case cudaDevAttrIntegrated: return p.integrated;
-        case cudaDevAttrCanMapHostMemory: return p.canMapHostMemory;
-        case cudaDevAttrComputeMode: return p.computeMode;
-        case cudaDevAttrConcurrentKernels: return p.concurrentKernels;
-        case cudaDevAttrEccEnabled: return p.ECCEnabled;
-        case cudaDevAttrPciBusId: return p.pciBusID;
-        case cudaDevAttrPciDeviceId: return p.pciDeviceID;
-        case cudaDevAttrPciDomainId: return p.pciDomainID;
-        case cudaDevAttrMemoryClockRate: return p.memoryClockRate;
-        case cudaDevAttrGlobalMemoryBusWidth: return p.memoryBusWidth;
-        case cudaDevAttrL2CacheSize: return p.l2CacheSize;
-        case cudaDevAttrMaxThreadsPerMultiProcessor: return p.maxThreadsPerMultiProcessor;
-        case cudaDevAttrMaxBlocksPerMultiprocessor: return p.maxBlocksPerMultiProcessor;
-        case cudaDevAttrAsyncEngineCount: return p.asyncEngineCount;
-        case cudaDevAttrUnifiedAddressing: return p.unifiedAddressing;
-        case cudaDevAttrComputeCapabilityMajor: return p.major;
-        case cudaDevAttrComputeCapabilityMinor: return p.minor;
-        case cudaDevAttrStreamPrioritiesSupported: return p.streamPrioritiesSupported;
-        case cudaDevAttrGlobalL1CacheSupported: return p.globalL1CacheSupported;
-        case cudaDevAttrLocalL1CacheSupported: return p.localL1CacheSupported;
-        case cudaDevAttrManagedMemory: return p.managedMemory;
-        case cudaDevAttrHostNativeAtomicSupported: return p.hostNativeAtomicSupported;
-        case cudaDevAttrSingleToDoublePrecisionPerfRatio: return p.singleToDoublePrecisionPerfRatio;
-        case cudaDevAttrPageableMemoryAccess: return p.pageableMemoryAccess;
-        case cudaDevAttrConcurrentManagedAccess: return p.concurrentManagedAccess;
-        case cudaDevAttrComputePreemptionSupported: return p.computePreemptionSupported;
-        case cudaDevAttrCanUseHostPointerForRegisteredMem: return p.canUseHostPointerForRegisteredMem;
-        case cudaDevAttrCooperativeLaunch: return p.cooperativeLaunch;
-        case cudaDevAttrHostRegisterSupported: return p.hostRegisterSupported;
-        case cudaDevAttrPageableMemoryAccessUsesHostPageTables: return p.pageableMemoryAccessUsesHostPageTables;
-        case cudaDevAttrDirectManagedMemAccessFromHost: return p.directManagedMemAccessFromHost;
-        case cudaDevAttrMemoryPoolsSupported: return p.memoryPoolsSupported;
-        case cudaDevAttrClusterLaunch: return p.clusterLaunch;
-        case cudaDevAttrIpcEventSupport: return p.ipcEventSupported;
+        WEIR_CUDA_ATTRIBUTES(WEIR_CUDA_ATTRIBUTE)
         case cudaDevAttrHostNumaId: return static_cast<std::size_t>(-1);
         default: check(attribute > 0 && attribute <= cudaDevAttrOnlyPartialHostNativeAtomicSupported); return 0;
       }

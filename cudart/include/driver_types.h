@@ -72,17 +72,9 @@ typedef struct CUgraph_st* cudaGraph_t;
 typedef struct CUgraphNode_st* cudaGraphNode_t;
 typedef struct CUgraphExec_st* cudaGraphExec_t;
 typedef struct CUmemPoolHandle_st* cudaMemPool_t;
-typedef struct CUfunc_st* cudaFunction_t;
-typedef struct CUuserObject_st* cudaUserObject_t;
-typedef struct CUuuid_st {
-  char bytes[16];
-} CUuuid, cudaUUID_t;
-typedef struct cudaIpcMemHandle_st {
-  char reserved[CUDA_IPC_HANDLE_SIZE];
-} cudaIpcMemHandle_t;
-typedef struct cudaIpcEventHandle_st {
-  char reserved[CUDA_IPC_HANDLE_SIZE];
-} cudaIpcEventHandle_t;
+typedef struct CUuuid_st { char bytes[16]; } CUuuid, cudaUUID_t;
+typedef struct cudaIpcMemHandle_st { char reserved[CUDA_IPC_HANDLE_SIZE]; } cudaIpcMemHandle_t;
+typedef struct cudaIpcEventHandle_st { char reserved[CUDA_IPC_HANDLE_SIZE]; } cudaIpcEventHandle_t;
 
 /* Memory and copies */
 
@@ -93,16 +85,9 @@ enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0, cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3,
   cudaMemcpyDefault = 4
 };
-struct cudaPitchedPtr {
-  void* ptr;
-  size_t pitch, xsize, ysize;
-};
-struct cudaExtent {
-  size_t width, height, depth;
-};
-struct cudaPos {
-  size_t x, y, z;
-};
+struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
+struct cudaExtent { size_t width, height, depth; };
+struct cudaPos { size_t x, y, z; };
 /* Only a null pointer: Weir's runtime has no arrays. */
 struct cudaArray;
 struct cudaMemcpy3DParms {
@@ -115,29 +100,8 @@ struct cudaMemcpy3DParms {
   struct cudaExtent extent;
   enum cudaMemcpyKind kind;
 };
-struct cudaMemcpy3DPeerParms {
-  struct cudaArray* srcArray;
-  struct cudaPos srcPos;
-  struct cudaPitchedPtr srcPtr;
-  int srcDevice;
-  struct cudaArray* dstArray;
-  struct cudaPos dstPos;
-  struct cudaPitchedPtr dstPtr;
-  int dstDevice;
-  struct cudaExtent extent;
-};
-struct cudaMemsetParams {
-  void* dst;
-  size_t pitch;
-  unsigned int value, elementSize;
-  size_t width, height;
-};
-struct cudaPointerAttributes {
-  enum cudaMemoryType type;
-  int device;
-  void* devicePointer;
-  void* hostPointer;
-};
+struct cudaMemsetParams { void* dst; size_t pitch; unsigned int value, elementSize; size_t width, height; };
+struct cudaPointerAttributes { enum cudaMemoryType type; int device; void* devicePointer; void* hostPointer; };
 enum cudaMemoryAdvise {
   cudaMemAdviseSetReadMostly = 1, cudaMemAdviseUnsetReadMostly = 2, cudaMemAdviseSetPreferredLocation = 3,
   cudaMemAdviseUnsetPreferredLocation = 4, cudaMemAdviseSetAccessedBy = 5, cudaMemAdviseUnsetAccessedBy = 6
@@ -146,10 +110,7 @@ enum cudaMemLocationType {
   cudaMemLocationTypeInvalid = 0, cudaMemLocationTypeDevice = 1, cudaMemLocationTypeHost = 2,
   cudaMemLocationTypeHostNuma = 3, cudaMemLocationTypeHostNumaCurrent = 4
 };
-struct cudaMemLocation {
-  enum cudaMemLocationType type;
-  int id;
-};
+struct cudaMemLocation { enum cudaMemLocationType type; int id; };
 
 /* Pools */
 
@@ -168,10 +129,7 @@ enum cudaMemAllocationHandleType {
 enum cudaMemAccessFlags {
   cudaMemAccessFlagsProtNone = 0, cudaMemAccessFlagsProtRead = 1, cudaMemAccessFlagsProtReadWrite = 3
 };
-struct cudaMemAccessDesc {
-  struct cudaMemLocation location;
-  enum cudaMemAccessFlags flags;
-};
+struct cudaMemAccessDesc { struct cudaMemLocation location; enum cudaMemAccessFlags flags; };
 struct cudaMemPoolProps {
   enum cudaMemAllocationType allocType;
   enum cudaMemAllocationHandleType handleTypes;
@@ -393,10 +351,7 @@ struct cudaKernelNodeParams {
   void** kernelParams;
   void** extra;
 };
-struct cudaHostNodeParams {
-  cudaHostFn_t fn;
-  void* userData;
-};
+struct cudaHostNodeParams { cudaHostFn_t fn; void* userData; };
 enum cudaGraphExecUpdateResult {
   cudaGraphExecUpdateSuccess = 0, cudaGraphExecUpdateError = 1, cudaGraphExecUpdateErrorTopologyChanged = 2,
   cudaGraphExecUpdateErrorNodeTypeChanged = 3, cudaGraphExecUpdateErrorFunctionChanged = 4,
