@@ -265,6 +265,9 @@ WEIR_FP8 __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 __x, __nv_saturati
     __nv_fp8x2_storage_t __x;                                                                                      \
     two() = default;                                                                                               \
     WEIR_BOTH explicit two(float2 __v) : __x(__nv_cvt_float2_to_fp8x2(__v, __NV_SATFINITE, i)) {}                  \
+    WEIR_BOTH explicit two(double2 __v) : two(make_float2(weir_narrow::__odd(__v.x), weir_narrow::__odd(__v.y))) {}\
+    WEIR_BOTH explicit two(__half2 __v) : two(make_float2((float)__v.x, (float)__v.y)) {}                          \
+    WEIR_BOTH explicit two(__nv_bfloat162 __v) : two(make_float2((float)__v.x, (float)__v.y)) {}                   \
     WEIR_BOTH explicit operator float2() const {                                                                   \
       one __a, __b;                                                                                                \
       __a.__x = (unsigned char)__x, __b.__x = (unsigned char)(__x >> 8);                                           \
@@ -277,6 +280,10 @@ WEIR_FP8 __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 __x, __nv_saturati
     WEIR_BOTH explicit four(float4 __v)                                                                            \
         : __x(__nv_cvt_float2_to_fp8x2(make_float2(__v.x, __v.y), __NV_SATFINITE, i) |                             \
               (unsigned int)__nv_cvt_float2_to_fp8x2(make_float2(__v.z, __v.w), __NV_SATFINITE, i) << 16) {}       \
+    WEIR_BOTH explicit four(__half2 __a, __half2 __b)                                                              \
+        : four(make_float4((float)__a.x, (float)__a.y, (float)__b.x, (float)__b.y)) {}                             \
+    WEIR_BOTH explicit four(__nv_bfloat162 __a, __nv_bfloat162 __b)                                                \
+        : four(make_float4((float)__a.x, (float)__a.y, (float)__b.x, (float)__b.y)) {}                             \
     WEIR_BOTH explicit operator float4() const {                                                                   \
       two __a, __b;                                                                                                \
       __a.__x = (unsigned short)__x, __b.__x = (unsigned short)(__x >> 16);                                        \
