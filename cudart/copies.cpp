@@ -71,7 +71,9 @@ void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cu
     return;
   }
   stream->copy_bytes(to, from, bytes);
-  if (must_wait(to, from)) stream->synchronize();
+  if (!must_wait(to, from)) return;
+  stream->synchronize();
+  collect_faults(device_at(stream->device().ordinal()));
 }
 
 void copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t handle,

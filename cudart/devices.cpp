@@ -134,6 +134,27 @@ DeviceState& current() {
   return all.devices[static_cast<std::size_t>(thread.device)];
 }
 
+DeviceState& usable() {
+  DeviceState& state = current();
+  check(state.fault == cudaSuccess, state.fault);
+  return state;
+}
+
+void collect_faults(DeviceState& device) {
+  if (!runtime().is_host) return;
+  std::vector<StreamPtr> streams = runtime().streams.all();
+  {
+    const std::lock_guard lock(device.mutex);
+    if (device.legacy) streams.push_back(device.legacy);
+    streams.insert(streams.end(), device.destroyed.begin(), device.destroyed.end());
+    std::erase_if(device.destroyed, [](const StreamPtr& stream) { return stream->is_complete(); });
+  }
+  streams.push_back(device.device->per_thread_stream());
+  for (const StreamPtr& stream : streams) {
+    if (stream->device() == *device.device && !stream->is_capturing() && stream->is_complete()) stream->synchronize();
+  }
+}
+
 }  // namespace weir::cudart
 
 using namespace weir;
@@ -272,13 +293,22 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  return call(__func__, [] { current().device->synchronize(); });
+  return call(__func__, [] {
+    DeviceState& state = usable();
+    state.device->synchronize();
+    collect_faults(state);
+  });
 }
 
 cudaError_t cudaDeviceReset() {
   return call(__func__, [] {
     DeviceState& state = current();
     state.device->synchronize();
+    // A lost device stays lost; on the CPU only the error of its work is.
+    if (!state.device->is_poisoned()) {
+      cudaDeviceSynchronize();
+      state.fault = cudaSuccess;
+    }
     memory().clear(*state.device);
     unload(*state.device);
     this_thread().last_error = cudaSuccess;

@@ -127,8 +127,7 @@ namespace {
 cudaError_t lasting_error() noexcept {
   if (thread_state.device < 0) return cudaSuccess;
   try {
-    const DeviceState& state = current();
-    return state.device->is_poisoned() ? state.fault.load() : cudaSuccess;
+    return current().fault.load();
   } catch (...) {
     return cudaSuccess;
   }

@@ -29,7 +29,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
                                .blocking_sync = (flags & cudaEventBlockingSync) != 0,
                                .interprocess = (flags & cudaEventInterprocess) != 0};
     check(!options.interprocess || !options.timing);
-    *event = static_cast<cudaEvent_t>(runtime().events.add(current().device->create_event(options)));
+    *event = static_cast<cudaEvent_t>(runtime().events.add(usable().device->create_event(options)));
   });
 }
 
@@ -50,7 +50,11 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return call(__func__, [&] { runtime().events.get(event)->synchronize(); });
+  return call(__func__, [&] {
+    const EventPtr& waited = runtime().events.get(event);
+    waited->synchronize();
+    collect_faults(device_at(waited->device().ordinal()));
+  });
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {

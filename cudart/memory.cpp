@@ -67,7 +67,7 @@ std::size_t pitch_of(std::size_t width) {
 
 void allocate(void** pointer, std::size_t bytes, MemoryKind kind, BlockKind block, unsigned int flags = 0) {
   check(pointer != nullptr);
-  Device& device = *current().device;
+  Device& device = *usable().device;
   *pointer = nullptr;
   if (bytes == 0) return;
   check(bytes <= SIZE_MAX / 4, cudaErrorMemoryAllocation);
@@ -78,7 +78,7 @@ void allocate(void** pointer, std::size_t bytes, MemoryKind kind, BlockKind bloc
 
 // Frees memory of these kinds after all work of its device.
 void release(void* pointer, std::initializer_list<BlockKind> kinds, cudaError_t unknown) {
-  current();  // a null pointer only opens the backend
+  usable();  // a null pointer only opens the backend
   if (pointer == nullptr) return;
   const auto known = memory().range_of(pointer);
   const bool fits = known && known->begin == reinterpret_cast<std::uintptr_t>(pointer) &&
@@ -88,6 +88,7 @@ void release(void* pointer, std::initializer_list<BlockKind> kinds, cudaError_t 
   check(block.has_value(), unknown);
   try {
     block->device->synchronize();
+    collect_faults(device_at(block->device->ordinal()));
   } catch (const Error& error) {
     // In a capture the wait is not allowed, and the free is.
     if (error.errc() != Errc::capture_unsupported && error.errc() != Errc::capture_implicit) throw;
@@ -235,7 +236,7 @@ cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   return call(__func__, [&] {
     check(available != nullptr && total != nullptr);
-    const MemoryInfo info = current().device->memory_info();
+    const MemoryInfo info = usable().device->memory_info();
     *available = info.free;
     *total = info.total;
   });

@@ -13,6 +13,7 @@
 #include <shared_mutex>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "cudart/include/cuda_runtime_api.h"
 #include "weir/weir.hpp"
@@ -110,6 +111,15 @@ class Handles {
     slot->next = std::exchange(free_, index_of(handle));
     return object;
   }
+  /// Copies of all objects.
+  std::vector<T> all() {
+    const std::lock_guard lock(mutex_);
+    std::vector<T> objects;
+    for (std::uint32_t i = 0; i < first_block * ((1U << count_) - 1); ++i) {
+      if (at(i)->object) objects.push_back(*at(i)->object);
+    }
+    return objects;
+  }
 
  private:
   struct Slot {
@@ -173,6 +183,7 @@ struct DeviceState {
   std::mutex mutex;                             // guards the members below
   std::set<int> peers;
   cudaMemPool_t default_pool = nullptr, pool = nullptr;
+  std::vector<StreamPtr> destroyed;  // streams of the program whose work may not be done
 };
 
 struct Runtime {
@@ -191,6 +202,11 @@ Runtime& runtime();
 DeviceState& device_at(int ordinal);
 /// The calling thread's device.
 DeviceState& current();
+/// The calling thread's device, for calls that fail after its work has failed: they fail with that error.
+DeviceState& usable();
+/// On the CPU, only the stream of failed work knows its error. Asks all of a device's streams, as calls that wait for the
+/// device do, and fails with the error.
+void collect_faults(DeviceState& device);
 /// The stream of a handle: a default stream of the calling thread's device, or a program's own. Fails with
 /// cudaErrorInvalidResourceHandle.
 StreamPtr stream_of(cudaStream_t handle);

@@ -8,21 +8,24 @@ namespace weir::cudart {
 StreamPtr stream_of(cudaStream_t handle) {
   const bool is_default = handle == nullptr;
   if (handle == cudaStreamPerThread || (is_default && this_thread().has_per_thread_default))
-    return current().device->per_thread_stream();
+    return usable().device->per_thread_stream();
   if (handle == cudaStreamLegacy || is_default) {
-    DeviceState& state = current();
+    DeviceState& state = usable();
     const std::lock_guard lock(state.mutex);
     if (!state.legacy) state.legacy = state.device->default_stream();
     return state.legacy;
   }
-  return runtime().streams.get(handle);
+  StreamPtr stream = runtime().streams.get(handle);
+  const DeviceState& state = device_at(stream->device().ordinal());
+  check(state.fault == cudaSuccess, state.fault);
+  return stream;
 }
 
 namespace {
 
 void create(cudaStream_t* handle, unsigned int flags, std::optional<int> priority) {
   check(handle != nullptr && (flags & ~1U) == 0);
-  Device& device = *current().device;
+  Device& device = *usable().device;
   StreamOptions options{.blocking = flags == cudaStreamDefault};
   if (priority) {
     const PriorityRange range = device.priority_range();
@@ -52,7 +55,14 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return call(__func__, [&] { static_cast<void>(runtime().streams.take(stream)); });
+  return call(__func__, [&] {
+    StreamPtr ended_stream = runtime().streams.take(stream);
+    if (!runtime().is_host) return;
+    DeviceState& state = device_at(ended_stream->device().ordinal());
+    const std::lock_guard lock(state.mutex);
+    state.destroyed.push_back(std::move(ended_stream));
+    if (state.destroyed.size() > 100) std::erase_if(state.destroyed, [](const StreamPtr& s) { return s->is_complete(); });
+  });
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {

@@ -727,16 +727,19 @@ struct Triple {
 };
 void add(int* /*out*/, const int* /*in*/, int /*n*/, Triple /*t*/) {}  // stubs: only their addresses count
 void needs_shared(int* /*out*/) {}
+void fail(int* /*out*/) {}
 void unknown() {}
 int factor;  // the shadow of the device's variable
 
 constexpr const char* source = R"(
+#include <assert.h>
 struct Triple { char a, b, c; };
 __device__ int factor = 3;
 extern "C" __global__ void add(int* out, const int* in, int n, Triple t) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) out[i] += factor * in[i] + t.c;
 }
+extern "C" __global__ void fail(int* out) { assert(out == nullptr); }
 extern "C" __global__ void needs_shared(int* out) {
   extern __shared__ int memory[];
   memory[threadIdx.x] = threadIdx.x;
@@ -765,6 +768,7 @@ bool has_kernels() {
     };
     add_kernel(reinterpret_cast<const void*>(add), "add");
     add_kernel(reinterpret_cast<const void*>(needs_shared), "needs_shared");
+    add_kernel(reinterpret_cast<const void*>(fail), "fail");
     __cudaRegisterVar(handle, reinterpret_cast<char*>(&factor), nullptr, "factor", 0, sizeof factor, 0, 0);
     return true;
   }();
@@ -911,6 +915,23 @@ TEST_CASE("cudart: kernels as nodes of graphs") {
   CHECK_CUDA(cudaGraphDestroy(graph));
   CHECK_CUDA(cudaFree(out));
   CHECK_CUDA(cudaFree(in));
+}
+
+TEST_CASE("cudart: after a kernel's fault every call fails with its error, until a reset") {
+  if (!has_kernels()) return;
+  int* out = device_memory<int>(1);
+  void* arguments[] = {&out};
+  const cudaStream_t stream = new_stream();
+  CHECK_CUDA(cudaLaunchKernel(fail, dim3(1), dim3(1), arguments, 0, stream));
+  CHECK_CUDA(cudaStreamDestroy(stream));
+  CHECK_ERROR(cudaDeviceSynchronize(), cudaErrorAssert);
+  CHECK_ERROR(cudaDeviceSynchronize(), cudaErrorAssert);
+  int value = 0;
+  CHECK_ERROR(cudaMemcpy(&value, out, 4, cudaMemcpyDeviceToHost), cudaErrorAssert);
+  CHECK(number(cudaGetLastError()) == number(cudaErrorAssert));
+  CHECK_CUDA(cudaDeviceReset());
+  CHECK_CUDA(cudaGetLastError());
+  CHECK_CUDA(cudaDeviceSynchronize());
 }
 
 TEST_CASE("cudart: a reset frees the device's memory and restores its variables") {
