@@ -198,6 +198,33 @@ WEIR_BOTH inline void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
 WEIR_BOTH inline void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
 )weir";
 
+// The barrier of a cooperative launch's blocks. NVIDIA's driver gives such a launch a word of memory, whose address it
+// passes in two registers; its highest bit changes when all blocks have added what they add to it.
+constexpr std::string_view nvidia_grid = R"weir(
+extern "C" WEIR_ENTRY void __weir_grid_barrier() noexcept {
+  unsigned int high, low;
+  __asm__("mov.u32 %0, %%envreg1;" : "=r"(high));
+  __asm__("mov.u32 %0, %%envreg2;" : "=r"(low));
+  unsigned int* const word = (unsigned int*)((unsigned long long)high << 32 | low) + 1;
+  __weir_barrier();
+  if ((__weir_tid(0) | __weir_tid(1) | __weir_tid(2)) == 0) {
+    if ((high | low) == 0) __builtin_trap();  // no cooperative launch
+    const unsigned int blocks = __weir_nctaid(0) * __weir_nctaid(1) * __weir_nctaid(2);
+    const bool first = (__weir_ctaid(0) | __weir_ctaid(1) | __weir_ctaid(2)) == 0;
+    __nvvm_membar_gl();
+    const unsigned int old = __atomic_fetch_add(word, first ? 0x80000000u - (blocks - 1) : 1u, __ATOMIC_RELAXED);
+    while (((old ^ *(volatile unsigned int*)word) >> 31) == 0) {
+    }
+    __nvvm_membar_gl();
+  }
+  __weir_barrier();
+}
+)weir";
+constexpr std::string_view amd_grid = R"weir(
+extern "C" WEIR_DEVICE void __ockl_grid_sync();
+extern "C" WEIR_ENTRY void __weir_grid_barrier() noexcept { __ockl_grid_sync(); }
+)weir";
+
 // The functions of CUDA 12.8 for atomic accesses with an order. The scope is always the system.
 constexpr std::string_view ordered_atomics = R"weir(
 #define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
@@ -344,6 +371,7 @@ std::string device_header(Target target) {
         .append(variables())
         .append(nvidia ? kernels::nvidia_entries : std::string_view(amd_entries()))
         .append(Text(kernels::gpu_entries).replace("typedef long clock_t;\n", ""))
+        .append(nvidia ? nvidia_grid : amd_grid)
         .append(both_begin)
         .append(kernels::device_threads)
         .append(both_end);
