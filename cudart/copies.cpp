@@ -39,25 +39,53 @@ bool is_of_host(const void* address) {
 // cudaMemcpy waits, except between device memory.
 bool must_wait(const void* to, const void* from) { return is_of_host(to) || is_of_host(from); }
 
+constexpr std::size_t most_staged = std::size_t{64} << 10U;
+
+// Copies a few bytes, which are read during the call. The copies of them are reused once the streams have read them.
+void copy_staged(Stream& stream, void* to, const void* from, std::size_t bytes) {
+  struct Staged {
+    AllocationPtr memory;
+    EventPtr done;
+  };
+  struct Staging {
+    std::mutex mutex;
+    std::deque<Staged> all;  // the oldest first
+  };
+  static auto* const staging = new Staging;
+  Staged staged;
+  {
+    const std::lock_guard lock(staging->mutex);
+    const bool is_free = !staging->all.empty() && staging->all.front().done->is_complete() &&
+                         staging->all.front().memory->device() == stream.device();
+    if (is_free) {
+      staged = std::move(staging->all.front());
+      staging->all.pop_front();
+    }
+  }
+  if (!staged.memory)
+    staged = {stream.device().allocate_bytes(most_staged, MemoryKind::pinned), stream.device().create_event()};
+  std::memcpy(staged.memory->data(), from, bytes);
+  stream.copy_bytes(to, staged.memory->data(), bytes);
+  stream.record(Ref<Event>(*staged.done));
+  const std::lock_guard lock(staging->mutex);
+  staging->all.push_back(std::move(staged));
+}
+
 // Copies of pageable memory do what CUDA's do, on which programs depend: the source may be reused when the call returns, and
 // the destination is complete. The drivers of GPUs see to that themselves. A capture copies at each launch.
 void copy_async(Stream& stream, void* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t most_staged = std::size_t{64} << 10U;
   if (!runtime().is_host || stream.is_capturing()) {
     stream.copy_bytes(to, from, bytes);
     return;
   }
-  const bool pageable_source = !memory().range_of(from).has_value();
-  const bool pageable_destination = !memory().range_of(to).has_value();
-  if (pageable_source && !pageable_destination && bytes <= most_staged) {
-    AllocationPtr staged = stream.device().allocate_bytes(bytes, MemoryKind::pinned);
-    std::memcpy(staged->data(), from, bytes);
-    stream.copy_bytes(to, staged->data(), bytes);
-    stream.launch_host_function([kept = std::move(staged)] {});
+  const bool is_pageable_source = !memory().range_of(from).has_value();
+  const bool is_pageable_destination = !memory().range_of(to).has_value();
+  if (is_pageable_source && !is_pageable_destination && bytes <= most_staged) {
+    copy_staged(stream, to, from, bytes);
     return;
   }
   stream.copy_bytes(to, from, bytes);
-  if (pageable_source || pageable_destination) stream.synchronize();
+  if (is_pageable_source || is_pageable_destination) stream.synchronize();
 }
 
 void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t handle, bool wait) {
