@@ -245,108 +245,93 @@ void enqueue(Stream& stream, const cudaMemsetParams& f) {
     fill_as(std::uint32_t{f.value});
 }
 
+namespace calls {
+
+void cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  copy(to, from, bytes, kind, nullptr, true);
+}
+
+void cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  copy(to, from, bytes, kind, stream, false);
+}
+
+void cudaMemcpyPeer(void* to, int toDevice, const void* from, int fromDevice, size_t bytes) {
+  copy_peer(to, toDevice, from, fromDevice, bytes, nullptr, true);
+}
+
+void cudaMemcpyPeerAsync(void* to, int toDevice, const void* from, int fromDevice, size_t bytes, cudaStream_t stream) {
+  copy_peer(to, toDevice, from, fromDevice, bytes, stream, false);
+}
+
+void cudaMemcpy2D(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                  cudaMemcpyKind kind) {
+  copy_box(rows(to, toPitch, from, fromPitch, width, height, kind), nullptr, true);
+}
+
+void cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                       cudaMemcpyKind kind, cudaStream_t stream) {
+  copy_box(rows(to, toPitch, from, fromPitch, width, height, kind), stream, false);
+}
+
+void cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
+  check(copy != nullptr);
+  copy_box(*copy, nullptr, true);
+}
+
+void cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
+  check(copy != nullptr);
+  copy_box(*copy, stream, false);
+}
+
+void cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  copy_to_symbol(symbol, from, bytes, offset, kind, nullptr, true);
+}
+
+void cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  copy_from_symbol(to, symbol, bytes, offset, kind, nullptr, true);
+}
+
+void cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                             cudaStream_t stream) {
+  copy_to_symbol(symbol, from, bytes, offset, kind, stream, false);
+}
+
+void cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                               cudaStream_t stream) {
+  copy_from_symbol(to, symbol, bytes, offset, kind, stream, false);
+}
+
+void cudaGetSymbolAddress(void** pointer, const void* symbol) {
+  check(pointer != nullptr);
+  *pointer = cudart::symbol(symbol).data();
+}
+
+void cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+  check(bytes != nullptr);
+  *bytes = cudart::symbol(symbol).size();
+}
+
+void cudaMemset(void* pointer, int value, size_t bytes) {
+  fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, nullptr, true);
+}
+
+void cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
+  fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, stream, false);
+}
+
+void cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
+  fill_box({pointer, pitch, width, height}, value, {width, height, 1}, nullptr, true);
+}
+
+void cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+  fill_box({pointer, pitch, width, height}, value, {width, height, 1}, stream, false);
+}
+
+void cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) { fill_box(pointer, value, extent, nullptr, true); }
+
+void cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
+  fill_box(pointer, value, extent, stream, false);
+}
+
+}  // namespace calls
 }  // namespace weir::cudart
-
-using namespace weir;
-using namespace weir::cudart;
-
-extern "C" {
-
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return call(__func__, [&] { copy(to, from, bytes, kind, nullptr, true); });
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return call(__func__, [&] { copy(to, from, bytes, kind, stream, false); });
-}
-
-cudaError_t cudaMemcpyPeer(void* to, int toDevice, const void* from, int fromDevice, size_t bytes) {
-  return call(__func__, [&] { copy_peer(to, toDevice, from, fromDevice, bytes, nullptr, true); });
-}
-
-cudaError_t cudaMemcpyPeerAsync(void* to, int toDevice, const void* from, int fromDevice, size_t bytes,
-                                cudaStream_t stream) {
-  return call(__func__, [&] { copy_peer(to, toDevice, from, fromDevice, bytes, stream, false); });
-}
-
-cudaError_t cudaMemcpy2D(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
-                         cudaMemcpyKind kind) {
-  return call(__func__, [&] { copy_box(rows(to, toPitch, from, fromPitch, width, height, kind), nullptr, true); });
-}
-
-cudaError_t cudaMemcpy2DAsync(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
-                              cudaMemcpyKind kind, cudaStream_t stream) {
-  return call(__func__, [&] { copy_box(rows(to, toPitch, from, fromPitch, width, height, kind), stream, false); });
-}
-
-cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* copy) {
-  return call(__func__, [&] {
-    check(copy != nullptr);
-    copy_box(*copy, nullptr, true);
-  });
-}
-
-cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
-  return call(__func__, [&] {
-    check(copy != nullptr);
-    copy_box(*copy, stream, false);
-  });
-}
-
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
-  return call(__func__, [&] { copy_to_symbol(symbol, from, bytes, offset, kind, nullptr, true); });
-}
-
-cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
-  return call(__func__, [&] { copy_from_symbol(to, symbol, bytes, offset, kind, nullptr, true); });
-}
-
-cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                                    cudaStream_t stream) {
-  return call(__func__, [&] { copy_to_symbol(symbol, from, bytes, offset, kind, stream, false); });
-}
-
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
-                                      cudaStream_t stream) {
-  return call(__func__, [&] { copy_from_symbol(to, symbol, bytes, offset, kind, stream, false); });
-}
-
-cudaError_t cudaGetSymbolAddress(void** pointer, const void* symbol) {
-  return call(__func__, [&] {
-    check(pointer != nullptr);
-    *pointer = cudart::symbol(symbol).data();
-  });
-}
-
-cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
-  return call(__func__, [&] {
-    check(bytes != nullptr);
-    *bytes = cudart::symbol(symbol).size();
-  });
-}
-
-cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  return call(__func__, [&] { fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, nullptr, true); });
-}
-
-cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  return call(__func__, [&] { fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, stream, false); });
-}
-
-cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
-  return call(__func__, [&] { fill_box({pointer, pitch, width, height}, value, {width, height, 1}, nullptr, true); });
-}
-
-cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  return call(__func__, [&] { fill_box({pointer, pitch, width, height}, value, {width, height, 1}, stream, false); });
-}
-
-cudaError_t cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) {
-  return call(__func__, [&] { fill_box(pointer, value, extent, nullptr, true); });
-}
-
-cudaError_t cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
-  return call(__func__, [&] { fill_box(pointer, value, extent, stream, false); });
-}
-
-}  // extern "C"

@@ -155,11 +155,6 @@ void collect_faults(DeviceState& device) {
   }
 }
 
-}  // namespace weir::cudart
-
-using namespace weir;
-using namespace weir::cudart;
-
 namespace {
 
 // The attributes that are members of cudaDeviceProp.
@@ -198,254 +193,209 @@ std::string pci_bus_id(const DeviceState& state) {
   return id.empty() ? "0000:00:00.0" : id;
 }
 
-// The limits and hints that are stored only.
-template <class T>
-cudaError_t store(const char* name, T DeviceState::*member, T value, bool good = true) {
-  return call(name, [&] {
-    check(good);
-    current().*member = value;
-  });
-}
-
-template <class T, class U>
-cudaError_t load(const char* name, T DeviceState::*member, U* value) {
-  return call(name, [&] {
-    check(value != nullptr);
-    *value = current().*member;
-  });
-}
-
 }  // namespace
 
-extern "C" {
+namespace calls {
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  return call(__func__, [&] {
-    check(count != nullptr);
-    *count = 0;
-    *count = static_cast<int>(runtime().devices.size());
-  });
+void cudaGetDeviceCount(int* count) {
+  check(count != nullptr);
+  *count = 0;
+  *count = static_cast<int>(runtime().devices.size());
 }
 
-cudaError_t cudaGetDevice(int* device) {
-  return call(__func__, [&] {
-    check(device != nullptr);
-    *device = current().device->ordinal();
-  });
+void cudaGetDevice(int* device) {
+  check(device != nullptr);
+  *device = current().device->ordinal();
 }
 
-cudaError_t cudaSetDevice(int device) {
-  return call(__func__, [&] {
-    device_at(device);
-    this_thread().device = device;
-  });
+void cudaSetDevice(int device) {
+  device_at(device);
+  this_thread().device = device;
 }
 
-cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
-  return call(__func__, [&] {
-    DeviceState& state = device_at(device);
-    check((flags & ~cudaInitDeviceFlagsAreValid) == 0);
-    if (flags != 0) state.flags = deviceFlags | cudaDeviceMapHost;
-  });
+void cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
+  DeviceState& state = device_at(device);
+  check((flags & ~cudaInitDeviceFlagsAreValid) == 0);
+  if (flags != 0) state.flags = deviceFlags | cudaDeviceMapHost;
 }
 
-cudaError_t cudaSetValidDevices(int* devices, int count) {
-  return call(__func__, [&] {
-    check(count >= 0 && (devices != nullptr || count == 0));
-    for (int i = 0; i < count; ++i) device_at(devices[i]);
-  });
+void cudaSetValidDevices(int* devices, int count) {
+  check(count >= 0 && (devices != nullptr || count == 0));
+  for (int i = 0; i < count; ++i) device_at(devices[i]);
 }
 
-cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
-  return call(__func__, [&] {
-    check(device != nullptr && properties != nullptr);
-    *device = 0;
-    for (const DeviceState& state : runtime().devices) {
-      const cudaDeviceProp& p = state.properties;
-      if (std::pair(p.major, p.minor) < std::pair(properties->major, properties->minor)) continue;
-      if (p.totalGlobalMem < properties->totalGlobalMem) continue;
-      *device = state.device->ordinal();
-      break;
+void cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
+  check(device != nullptr && properties != nullptr);
+  *device = 0;
+  for (const DeviceState& state : runtime().devices) {
+    const cudaDeviceProp& p = state.properties;
+    if (std::pair(p.major, p.minor) < std::pair(properties->major, properties->minor)) continue;
+    if (p.totalGlobalMem < properties->totalGlobalMem) continue;
+    *device = state.device->ordinal();
+    break;
+  }
+}
+
+void cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  check(properties != nullptr);
+  *properties = device_at(device).properties;
+}
+
+void cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  check(value != nullptr);
+  const cudaDeviceProp& p = device_at(device).properties;
+  const auto found = [&]() -> std::size_t {
+    switch (attribute) {
+      WEIR_CUDA_ATTRIBUTES(WEIR_CUDA_ATTRIBUTE)
+      case cudaDevAttrHostNumaId: return static_cast<std::size_t>(-1);
+      default: check(attribute > 0 && attribute <= cudaDevAttrOnlyPartialHostNativeAtomicSupported); return 0;
     }
-  });
+  }();
+  *value = static_cast<int>(found);
 }
 
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  return call(__func__, [&] {
-    check(properties != nullptr);
-    *properties = device_at(device).properties;
-  });
+void cudaDeviceSynchronize() {
+  DeviceState& state = usable();
+  state.device->synchronize();
+  collect_faults(state);
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return call(__func__, [&] {
-    check(value != nullptr);
-    const cudaDeviceProp& p = device_at(device).properties;
-    const auto found = [&]() -> std::size_t {
-      switch (attribute) {
-        WEIR_CUDA_ATTRIBUTES(WEIR_CUDA_ATTRIBUTE)
-        case cudaDevAttrHostNumaId: return static_cast<std::size_t>(-1);
-        default: check(attribute > 0 && attribute <= cudaDevAttrOnlyPartialHostNativeAtomicSupported); return 0;
-      }
-    }();
-    *value = static_cast<int>(found);
-  });
+void cudaDeviceReset() {
+  DeviceState& state = current();
+  state.device->synchronize();
+  // A lost device stays lost; on the CPU only the error of its work is.
+  if (!state.device->is_poisoned()) {
+    static_cast<void>(call(__func__, [&] { collect_faults(state); }));  // forgotten
+    state.fault = cudaSuccess;
+  }
+  memory().clear(*state.device);
+  unload(*state.device);
+  this_thread().last_error = cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize() {
-  return call(__func__, [] {
-    DeviceState& state = usable();
-    state.device->synchronize();
-    collect_faults(state);
-  });
+void cudaThreadSynchronize() { cudaDeviceSynchronize(); }
+void cudaThreadExit() { cudaDeviceReset(); }
+
+void cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
+  current().limits[limit] = value;
 }
 
-cudaError_t cudaDeviceReset() {
-  return call(__func__, [] {
-    DeviceState& state = current();
-    state.device->synchronize();
-    // A lost device stays lost; on the CPU only the error of its work is.
-    if (!state.device->is_poisoned()) {
-      cudaDeviceSynchronize();
-      state.fault = cudaSuccess;
-    }
-    memory().clear(*state.device);
-    unload(*state.device);
-    this_thread().last_error = cudaSuccess;
-  });
+void cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  check(value != nullptr);
+  check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
+  *value = current().limits[limit];
 }
 
-cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
-cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
-
-cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return call(__func__, [&] {
-    check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
-    current().limits[limit] = value;
-  });
+void cudaDeviceSetCacheConfig(cudaFuncCache config) {
+  check(config >= 0 && config <= cudaFuncCachePreferEqual);
+  current().cache_config = config;
 }
 
-cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  return call(__func__, [&] {
-    check(value != nullptr);
-    check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
-    *value = current().limits[limit];
-  });
+void cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  check(config != nullptr);
+  *config = current().cache_config;
 }
 
-cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) {
-  return store(__func__, &DeviceState::cache_config, config, config >= 0 && config <= cudaFuncCachePreferEqual);
-}
-cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) { return load(__func__, &DeviceState::cache_config, config); }
-cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
-  return store(__func__, &DeviceState::shared_config, config, config >= 0 && config <= cudaSharedMemBankSizeEightByte);
-}
-cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
-  return load(__func__, &DeviceState::shared_config, config);
-}
-cudaError_t cudaSetDeviceFlags(unsigned int flags) {
-  return store(__func__, &DeviceState::flags, flags | cudaDeviceMapHost, (flags & ~unsigned{cudaDeviceMask}) == 0);
-}
-cudaError_t cudaGetDeviceFlags(unsigned int* flags) { return load(__func__, &DeviceState::flags, flags); }
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return call(__func__, [&] {
-    const PriorityRange range = current().device->priority_range();
-    if (least != nullptr) *least = range.least;
-    if (greatest != nullptr) *greatest = range.greatest;
-  });
+void cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
+  check(config >= 0 && config <= cudaSharedMemBankSizeEightByte);
+  current().shared_config = config;
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
-  return call(__func__, [&] {
-    check(id != nullptr);
-    const std::string text = pci_bus_id(device_at(device));
-    check(length > static_cast<int>(text.size()));
-    std::memcpy(id, text.c_str(), text.size() + 1);
-  });
+void cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  check(config != nullptr);
+  *config = current().shared_config;
 }
 
-cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* id) {
-  return call(__func__, [&] {
-    check(device != nullptr && id != nullptr);
-    for (const DeviceState& state : runtime().devices) {
-      if (strcasecmp(pci_bus_id(state).c_str(), id) != 0) continue;
-      *device = state.device->ordinal();
-      return;
-    }
-    throw Failure{cudaErrorInvalidDevice};
-  });
+void cudaSetDeviceFlags(unsigned int flags) {
+  check((flags & ~unsigned{cudaDeviceMask}) == 0);
+  current().flags = flags | cudaDeviceMapHost;
 }
 
-cudaError_t cudaCtxResetPersistingL2Cache() {
-  return call(__func__, [] { current(); });
-}
-cudaError_t cudaProfilerStart() { return cudaSuccess; }
-cudaError_t cudaProfilerStop() { return cudaSuccess; }
-
-cudaError_t cudaDriverGetVersion(int* version) {
-  return call(__func__, [&] {
-    check(version != nullptr);
-    *version = CUDART_VERSION;
-    // "13.0" is 13000.
-    int major = 0;
-    int minor = 0;
-    const bool has_driver = runtime().backend->name() == "cuda";
-    if (has_driver && std::sscanf(runtime().backend->versions().driver.c_str(), "%d.%d", &major, &minor) == 2)
-      *version = major * 1000 + minor * 10;
-  });
+void cudaGetDeviceFlags(unsigned int* flags) {
+  check(flags != nullptr);
+  *flags = current().flags;
 }
 
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  return call(__func__, [&] {
-    check(version != nullptr);
-    *version = CUDART_VERSION;
-  });
+void cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  const PriorityRange range = current().device->priority_range();
+  if (least != nullptr) *least = range.least;
+  if (greatest != nullptr) *greatest = range.greatest;
+}
+
+void cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  check(id != nullptr);
+  const std::string text = pci_bus_id(device_at(device));
+  check(length > static_cast<int>(text.size()));
+  std::memcpy(id, text.c_str(), text.size() + 1);
+}
+
+void cudaDeviceGetByPCIBusId(int* device, const char* id) {
+  check(device != nullptr && id != nullptr);
+  for (const DeviceState& state : runtime().devices) {
+    if (strcasecmp(pci_bus_id(state).c_str(), id) != 0) continue;
+    *device = state.device->ordinal();
+    return;
+  }
+  throw Failure{cudaErrorInvalidDevice};
+}
+
+void cudaCtxResetPersistingL2Cache() { current(); }
+void cudaProfilerStart() {}
+void cudaProfilerStop() {}
+
+void cudaDriverGetVersion(int* version) {
+  check(version != nullptr);
+  *version = CUDART_VERSION;
+  // "13.0" is 13000.
+  int major = 0;
+  int minor = 0;
+  const bool has_driver = runtime().backend->name() == "cuda";
+  if (has_driver && std::sscanf(runtime().backend->versions().driver.c_str(), "%d.%d", &major, &minor) == 2)
+    *version = major * 1000 + minor * 10;
+}
+
+void cudaRuntimeGetVersion(int* version) {
+  check(version != nullptr);
+  *version = CUDART_VERSION;
 }
 
 // --- Peers
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  return call(__func__, [&] {
-    check(can != nullptr);
-    *can = static_cast<int>(device_at(device).device->can_access_peer(*device_at(peer).device));
-  });
+void cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  check(can != nullptr);
+  *can = static_cast<int>(device_at(device).device->can_access_peer(*device_at(peer).device));
 }
 
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
-  return call(__func__, [&] {
-    check(flags == 0);
-    DeviceState& state = current();
-    Device& other = *device_at(peer).device;
-    check(other != *state.device, cudaErrorInvalidDevice);
-    check(state.device->can_access_peer(other), cudaErrorPeerAccessUnsupported);
-    const std::lock_guard lock(state.mutex);
-    check(!state.peers.contains(peer), cudaErrorPeerAccessAlreadyEnabled);
-    state.device->enable_peer_access(other);
-    state.peers.insert(peer);
-  });
+void cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
+  check(flags == 0);
+  DeviceState& state = current();
+  Device& other = *device_at(peer).device;
+  check(other != *state.device, cudaErrorInvalidDevice);
+  check(state.device->can_access_peer(other), cudaErrorPeerAccessUnsupported);
+  const std::lock_guard lock(state.mutex);
+  check(!state.peers.contains(peer), cudaErrorPeerAccessAlreadyEnabled);
+  state.device->enable_peer_access(other);
+  state.peers.insert(peer);
 }
 
-cudaError_t cudaDeviceDisablePeerAccess(int peer) {
-  return call(__func__, [&] {
-    DeviceState& state = current();
-    Device& other = *device_at(peer).device;
-    const std::lock_guard lock(state.mutex);
-    check(state.peers.erase(peer) != 0, cudaErrorPeerAccessNotEnabled);
-    state.device->disable_peer_access(other);
-  });
+void cudaDeviceDisablePeerAccess(int peer) {
+  DeviceState& state = current();
+  Device& other = *device_at(peer).device;
+  const std::lock_guard lock(state.mutex);
+  check(state.peers.erase(peer) != 0, cudaErrorPeerAccessNotEnabled);
+  state.device->disable_peer_access(other);
 }
 
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
-  return call(__func__, [&] {
-    check(value != nullptr);
-    Device& from = *device_at(source).device;
-    Device& to = *device_at(destination).device;
-    check(from != to, cudaErrorInvalidDevice);
-    check(attribute >= cudaDevP2PAttrPerformanceRank && attribute <= cudaDevP2PAttrCudaArrayAccessSupported);
-    const bool access = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
-    *value = static_cast<int>(access && from.can_access_peer(to));
-  });
+void cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
+  check(value != nullptr);
+  Device& from = *device_at(source).device;
+  Device& to = *device_at(destination).device;
+  check(from != to, cudaErrorInvalidDevice);
+  check(attribute >= cudaDevP2PAttrPerformanceRank && attribute <= cudaDevP2PAttrCudaArrayAccessSupported);
+  const bool access = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
+  *value = static_cast<int>(access && from.can_access_peer(to));
 }
 
-}  // extern "C"
+}  // namespace calls
+}  // namespace weir::cudart

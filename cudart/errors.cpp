@@ -103,7 +103,8 @@ cudaError_t failed(const char* name) noexcept {
     throw;
   } catch (const Failure& failure) {
     error = failure.error;
-    if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s\n", name, text_of(error).name);
+    if (error != cudaErrorNotReady && is_logged())
+      std::fprintf(stderr, "weir info: cudart: %s: %s\n", name, text_of(error).name);
   } catch (const Error& thrown) {
     error = number_of(thrown);
     if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s: %s\n", name, text_of(error).name, thrown.what());

@@ -317,16 +317,9 @@ T& work_of(cudaGraphNode_t handle) {
 }
 
 template <class T>
-cudaError_t get_parameters(const char* name, cudaGraphNode_t node, T* parameters) {
-  return call(name, [&] {
-    check(parameters != nullptr);
-    *parameters = work_of<T>(node);
-  });
-}
-
-template <class T>
-cudaError_t set_parameters(const char* name, cudaGraphNode_t node, const T* parameters) {
-  return call(name, [&] { work_of<T>(node) = checked(parameters); });
+void get_parameters(cudaGraphNode_t node, T* parameters) {
+  check(parameters != nullptr);
+  *parameters = work_of<T>(node);
 }
 
 // --- Changes of executables
@@ -361,451 +354,363 @@ void set_fill(GraphChanges& changes, GraphNode node, const cudaMemsetParams& fil
   changes.fill(node, Span(static_cast<E*>(fill.dst), fill.width), static_cast<E>(fill.value));
 }
 
-cudaError_t change_edges(const char* name, cudaGraph_t graph_handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                         std::size_t count, bool adds) {
-  return call(name, [&] {
-    const std::shared_ptr<GraphList> graph = graph_of(graph_handle);
-    check((from != nullptr && to != nullptr) || count == 0);
-    check(!graph->captured, cudaErrorNotSupported);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t before = index_in(graph, from[i]);
-      std::vector<std::uint32_t>& after = graph->nodes[index_in(graph, to[i])].after;
-      const auto found = std::find(after.begin(), after.end(), before);
-      check(adds == (found == after.end()) && from[i] != to[i]);
-      if (adds)
-        after.push_back(before);
-      else
-        after.erase(found);
-    }
-  });
+void change_edges(cudaGraph_t graph_handle, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t count,
+                  bool adds) {
+  const std::shared_ptr<GraphList> graph = graph_of(graph_handle);
+  check((from != nullptr && to != nullptr) || count == 0);
+  check(!graph->captured, cudaErrorNotSupported);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t before = index_in(graph, from[i]);
+    std::vector<std::uint32_t>& after = graph->nodes[index_in(graph, to[i])].after;
+    const auto found = std::find(after.begin(), after.end(), before);
+    check(adds == (found == after.end()) && from[i] != to[i]);
+    if (adds)
+      after.push_back(before);
+    else
+      after.erase(found);
+  }
 }
 
 }  // namespace
-}  // namespace weir::cudart
-
-using namespace weir;
-using namespace weir::cudart;
-
-extern "C" {
+namespace calls {
 
 // --- Captures
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return call(__func__, [&] {
-    check(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed);
-    stream_of(stream)->begin_capture(static_cast<CaptureMode>(mode));  // the same numbers
-  });
+void cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  check(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed);
+  stream_of(stream)->begin_capture(static_cast<CaptureMode>(mode));  // the same numbers
 }
 
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  return call(__func__, [&] {
-    check(graph != nullptr);
-    *graph = nullptr;
-    *graph = handle_of(adopt(stream_of(stream)->end_capture()));
-  });
+void cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  check(graph != nullptr);
+  *graph = nullptr;
+  *graph = handle_of(adopt(stream_of(stream)->end_capture()));
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return call(__func__, [&] {
-    check(status != nullptr);
-    *status = static_cast<cudaStreamCaptureStatus>(stream_of(stream)->capture_status());  // the same numbers
-  });
+void cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  check(status != nullptr);
+  *status = static_cast<cudaStreamCaptureStatus>(stream_of(stream)->capture_status());  // the same numbers
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id) {
-  return call(__func__, [&] {
-    check(status != nullptr);
-    const StreamPtr on = stream_of(stream);
-    *status = static_cast<cudaStreamCaptureStatus>(on->capture_status());
-    if (id != nullptr) *id = on->capture_id();
-  });
+void cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id) {
+  check(status != nullptr);
+  const StreamPtr on = stream_of(stream);
+  *status = static_cast<cudaStreamCaptureStatus>(on->capture_status());
+  if (id != nullptr) *id = on->capture_id();
 }
 
 // --- Graphs and nodes
 
-cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
-  return call(__func__, [&] {
-    check(graph != nullptr && flags == 0);
-    auto made = std::make_shared<GraphList>();
-    made->device = &current();
-    *graph = handle_of(std::move(made));
-  });
+void cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
+  check(graph != nullptr && flags == 0);
+  auto made = std::make_shared<GraphList>();
+  made->device = &current();
+  *graph = handle_of(std::move(made));
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return call(__func__, [&] {
-    const std::shared_ptr<GraphList> ended_graph = graph_of(graph);
-    static_cast<void>(tables().graphs.take(graph));
-    // The nodes of an executable's graph stay usable.
-    if (ended_graph.use_count() == 1) forget(ended_graph);
-  });
+void cudaGraphDestroy(cudaGraph_t graph) {
+  const std::shared_ptr<GraphList> ended_graph = graph_of(graph);
+  static_cast<void>(tables().graphs.take(graph));
+  // The nodes of an executable's graph stay usable.
+  if (ended_graph.use_count() == 1) forget(ended_graph);
 }
 
-cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
-  return call(__func__, [&] {
-    const std::shared_ptr<GraphList> original = graph_of(graph);
-    check(clone != nullptr);
+void cudaGraphClone(cudaGraph_t* clone, cudaGraph_t graph) {
+  const std::shared_ptr<GraphList> original = graph_of(graph);
+  check(clone != nullptr);
+  auto copy = std::make_shared<GraphList>();
+  const std::lock_guard lock(original->mutex);
+  copy->device = original->device;
+  copy->nodes = original->nodes;
+  for (Node& node : copy->nodes) node.handle = nullptr;
+  if (original->captured) copy->captured = original->captured->clone();
+  *clone = handle_of(std::move(copy));
+}
+
+void cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGraphNode_t original, cudaGraph_t clone) {
+  const std::shared_ptr<GraphList> graph = graph_of(clone);
+  const std::uint32_t index = node_of(original).second;
+  check(node != nullptr && index < graph->nodes.size());
+  const std::lock_guard lock(graph->mutex);
+  Node& found = graph->nodes[index];
+  if (found.handle == nullptr) found.handle = new_handle(graph, index);
+  *node = found.handle;
+}
+
+void cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                            const cudaKernelNodeParams* parameters) {
+  check(parameters != nullptr);
+  add(node, graph, after, count, cudaGraphNodeTypeKernel,
+      [&](const GraphList& g) { return kernel_node(*g.device, *parameters); });
+}
+
+void cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                            const cudaMemcpy3DParms* copy) {
+  add(node, graph, after, count, cudaGraphNodeTypeMemcpy, [&](const GraphList&) { return checked(copy); });
+}
+
+void cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count, void* to,
+                              const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const cudaMemcpy3DParms copy = row_copy(to, from, bytes, kind);
+  add(node, graph, after, count, cudaGraphNodeTypeMemcpy, [&](const GraphList&) { return checked(&copy); });
+}
+
+void cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                            const cudaMemsetParams* fill) {
+  add(node, graph, after, count, cudaGraphNodeTypeMemset, [&](const GraphList&) { return checked(fill); });
+}
+
+void cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                          const cudaHostNodeParams* parameters) {
+  add(node, graph, after, count, cudaGraphNodeTypeHost, [&](const GraphList&) { return checked(parameters); });
+}
+
+void cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                                cudaGraph_t child) {
+  add(node, graph, after, count, cudaGraphNodeTypeGraph, [&](const GraphList& g) {
+    const std::shared_ptr<GraphList> original = graph_of(child);
+    check(original.get() != &g);
+    // CUDA copies the child now.
     auto copy = std::make_shared<GraphList>();
-    const std::lock_guard lock(original->mutex);
     copy->device = original->device;
     copy->nodes = original->nodes;
-    for (Node& node : copy->nodes) node.handle = nullptr;
-    if (original->captured) copy->captured = original->captured->clone();
-    *clone = handle_of(std::move(copy));
+    copy->captured = original->captured;
+    return copy;
   });
 }
 
-cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* node, cudaGraphNode_t original, cudaGraph_t clone) {
-  return call(__func__, [&] {
-    const std::shared_ptr<GraphList> graph = graph_of(clone);
-    const std::uint32_t index = node_of(original).second;
-    check(node != nullptr && index < graph->nodes.size());
-    const std::lock_guard lock(graph->mutex);
-    Node& found = graph->nodes[index];
-    if (found.handle == nullptr) found.handle = new_handle(graph, index);
-    *node = found.handle;
-  });
+void cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count) {
+  add(node, graph, after, count, cudaGraphNodeTypeEmpty, [](const GraphList&) { return std::monostate(); });
 }
 
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                   const cudaKernelNodeParams* parameters) {
-  return call(__func__, [&] {
-    check(parameters != nullptr);
-    add(node, graph, after, count, cudaGraphNodeTypeKernel,
-        [&](const GraphList& g) { return kernel_node(*g.device, *parameters); });
-  });
+void cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                                 cudaEvent_t event) {
+  add(node, graph, after, count, cudaGraphNodeTypeEventRecord,
+      [&](const GraphList&) { return runtime().events.get(event); });
 }
 
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemcpy3DParms* copy) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeMemcpy, [&](const GraphList&) { return checked(copy); });
-  });
+void cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
+                               cudaEvent_t event) {
+  add(node, graph, after, count, cudaGraphNodeTypeWaitEvent, [&](const GraphList&) { return runtime().events.get(event); });
 }
 
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                     void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  return call(__func__, [&] {
-    const cudaMemcpy3DParms copy = row_copy(to, from, bytes, kind);
-    add(node, graph, after, count, cudaGraphNodeTypeMemcpy, [&](const GraphList&) { return checked(&copy); });
-  });
+void cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count) {
+  change_edges(graph, from, to, count, true);
 }
 
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                   const cudaMemsetParams* fill) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeMemset, [&](const GraphList&) { return checked(fill); });
-  });
+void cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count) {
+  change_edges(graph, from, to, count, false);
 }
 
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                 const cudaHostNodeParams* parameters) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeHost, [&](const GraphList&) { return checked(parameters); });
-  });
+void cudaGraphDestroyNode(cudaGraphNode_t node) {
+  const auto [graph, index] = node_of(node);
+  check(!graph->captured, cudaErrorNotSupported);
+  const std::lock_guard lock(graph->mutex);
+  graph->nodes[index].is_removed = true;
+  graph->nodes[index].after.clear();
+  for (Node& other : graph->nodes) std::erase(other.after, index);
+  static_cast<void>(tables().nodes.take(node));
 }
 
-cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                       cudaGraph_t child) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeGraph, [&](const GraphList& g) {
-      const std::shared_ptr<GraphList> original = graph_of(child);
-      check(original.get() != &g);
-      // CUDA copies the child now.
-      auto copy = std::make_shared<GraphList>();
-      copy->device = original->device;
-      copy->nodes = original->nodes;
-      copy->captured = original->captured;
-      return copy;
-    });
-  });
+void cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  give_nodes(graph_of(graph), nodes, count, [](std::uint32_t, const Node&) { return true; });
 }
 
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeEmpty, [](const GraphList&) { return std::monostate(); });
-  });
+void cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  give_nodes(graph_of(graph), nodes, count, [](std::uint32_t, const Node& node) { return node.after.empty(); });
 }
 
-cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                        cudaEvent_t event) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeEventRecord,
-        [&](const GraphList&) { return runtime().events.get(event); });
-  });
-}
-
-cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count,
-                                      cudaEvent_t event) {
-  return call(__func__, [&] {
-    add(node, graph, after, count, cudaGraphNodeTypeWaitEvent,
-        [&](const GraphList&) { return runtime().events.get(event); });
-  });
-}
-
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                     size_t count) {
-  return change_edges(__func__, graph, from, to, count, true);
-}
-
-cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                        size_t count) {
-  return change_edges(__func__, graph, from, to, count, false);
-}
-
-cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node) {
-  return call(__func__, [&] {
-    const auto [graph, index] = node_of(node);
-    check(!graph->captured, cudaErrorNotSupported);
-    const std::lock_guard lock(graph->mutex);
-    graph->nodes[index].is_removed = true;
-    graph->nodes[index].after.clear();
-    for (Node& other : graph->nodes) std::erase(other.after, index);
-    static_cast<void>(tables().nodes.take(node));
-  });
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-  return call(__func__, [&] { give_nodes(graph_of(graph), nodes, count, [](std::uint32_t, const Node&) { return true; }); });
-}
-
-cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-  return call(__func__, [&] {
-    give_nodes(graph_of(graph), nodes, count, [](std::uint32_t, const Node& node) { return node.after.empty(); });
-  });
-}
-
-cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
-  return call(__func__, [&] {
-    const std::shared_ptr<GraphList> of = graph_of(graph);
-    check(count != nullptr && (from == nullptr) == (to == nullptr));
-    const std::lock_guard lock(of->mutex);
-    const auto handle = [&](std::uint32_t index) {
-      Node& node = of->nodes[index];
-      if (node.handle == nullptr) node.handle = new_handle(of, index);
-      return node.handle;
-    };
-    std::size_t found = 0;
-    for (std::uint32_t i = 0; i < of->nodes.size(); ++i) {
-      for (const std::uint32_t before : of->nodes[i].after) {
-        if (from != nullptr && found < *count) {
-          from[found] = handle(before);
-          to[found] = handle(i);
-        }
-        ++found;
+void cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* count) {
+  const std::shared_ptr<GraphList> of = graph_of(graph);
+  check(count != nullptr && (from == nullptr) == (to == nullptr));
+  const std::lock_guard lock(of->mutex);
+  const auto handle = [&](std::uint32_t index) {
+    Node& node = of->nodes[index];
+    if (node.handle == nullptr) node.handle = new_handle(of, index);
+    return node.handle;
+  };
+  std::size_t found = 0;
+  for (std::uint32_t i = 0; i < of->nodes.size(); ++i) {
+    for (const std::uint32_t before : of->nodes[i].after) {
+      if (from != nullptr && found < *count) {
+        from[found] = handle(before);
+        to[found] = handle(i);
       }
+      ++found;
     }
-    *count = from != nullptr ? std::min(*count, found) : found;
+  }
+  *count = from != nullptr ? std::min(*count, found) : found;
+}
+
+void cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+  const auto [graph, index] = node_of(node);
+  const std::vector<std::uint32_t> before = graph->nodes[index].after;
+  give_nodes(graph, nodes, count,
+             [&](std::uint32_t i, const Node&) { return std::find(before.begin(), before.end(), i) != before.end(); });
+}
+
+void cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
+  const auto of = node_of(node);
+  give_nodes(of.first, nodes, count, [&](std::uint32_t, const Node& other) {
+    return std::find(other.after.begin(), other.after.end(), of.second) != other.after.end();
   });
 }
 
-cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
-  return call(__func__, [&] {
-    const auto [graph, index] = node_of(node);
-    const std::vector<std::uint32_t> before = graph->nodes[index].after;
-    give_nodes(graph, nodes, count,
-               [&](std::uint32_t i, const Node&) { return std::find(before.begin(), before.end(), i) != before.end(); });
-  });
-}
-
-cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* nodes, size_t* count) {
-  return call(__func__, [&] {
-    const auto of = node_of(node);
-    give_nodes(of.first, nodes, count, [&](std::uint32_t, const Node& other) {
-      return std::find(other.after.begin(), other.after.end(), of.second) != other.after.end();
-    });
-  });
-}
-
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
-  return call(__func__, [&] {
-    check(type != nullptr);
-    const auto [graph, index] = node_of(node);
-    *type = graph->nodes[index].type;
-  });
+void cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  check(type != nullptr);
+  const auto [graph, index] = node_of(node);
+  *type = graph->nodes[index].type;
 }
 
 // --- Parameters of nodes
 
-cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
-  return call(__func__, [&] {
-    check(parameters != nullptr);
-    *parameters = work_of<KernelNode>(node).given;
-  });
+void cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
+  check(parameters != nullptr);
+  *parameters = work_of<KernelNode>(node).given;
 }
 
-cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
-  return call(__func__, [&] {
-    check(parameters != nullptr);
-    KernelNode& work = work_of<KernelNode>(node);
-    work = kernel_node(*node_of(node).first->device, *parameters);
-  });
+void cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* parameters) {
+  check(parameters != nullptr);
+  KernelNode& work = work_of<KernelNode>(node);
+  work = kernel_node(*node_of(node).first->device, *parameters);
 }
 
-cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* copy) {
-  return get_parameters(__func__, node, copy);
+void cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, cudaMemcpy3DParms* copy) { get_parameters(node, copy); }
+void cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* copy) {
+  work_of<cudaMemcpy3DParms>(node) = checked(copy);
 }
-cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* copy) {
-  return set_parameters(__func__, node, copy);
+void cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* fill) { get_parameters(node, fill); }
+void cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* fill) {
+  work_of<cudaMemsetParams>(node) = checked(fill);
 }
-cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* fill) {
-  return get_parameters(__func__, node, fill);
-}
-cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* fill) {
-  return set_parameters(__func__, node, fill);
-}
-cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* parameters) {
-  return get_parameters(__func__, node, parameters);
-}
-cudaError_t cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* parameters) {
-  return set_parameters(__func__, node, parameters);
+void cudaGraphHostNodeGetParams(cudaGraphNode_t node, cudaHostNodeParams* parameters) { get_parameters(node, parameters); }
+void cudaGraphHostNodeSetParams(cudaGraphNode_t node, const cudaHostNodeParams* parameters) {
+  work_of<cudaHostNodeParams>(node) = checked(parameters);
 }
 
 // --- Executables
 
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
-  return call(__func__, [&] { instantiate(executable, graph, flags); });
+void cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  instantiate(executable, graph, flags);
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
-  return call(__func__, [&] { instantiate(executable, graph, flags); });
+void cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  instantiate(executable, graph, flags);
 }
 
-cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t executable, unsigned long long* flags) {
-  return call(__func__, [&] {
-    check(flags != nullptr);
-    *flags = executable_of(executable).flags;
-  });
+void cudaGraphExecGetFlags(cudaGraphExec_t executable, unsigned long long* flags) {
+  check(flags != nullptr);
+  *flags = executable_of(executable).flags;
 }
 
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  return call(__func__, [&] {
-    executable_of(executable);
-    const Executable ended_executable = tables().executables.take(executable);
-    if (ended_executable.graph.use_count() == 1) forget(ended_executable.graph);
-  });
+void cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  executable_of(executable);
+  const Executable ended_executable = tables().executables.take(executable);
+  if (ended_executable.graph.use_count() == 1) forget(ended_executable.graph);
 }
 
-cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
-  return call(__func__, [&] {
-    const Executable& found = executable_of(executable);
-    const StreamPtr on = stream_of(stream);
-    if (on->device().supports(Feature::graph_upload)) found.exec->upload(on);
-  });
+void cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
+  const Executable& found = executable_of(executable);
+  const StreamPtr on = stream_of(stream);
+  if (on->device().supports(Feature::graph_upload)) found.exec->upload(on);
 }
 
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  return call(__func__, [&] { executable_of(executable).exec->launch(stream_of(stream)); });
+void cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  executable_of(executable).exec->launch(stream_of(stream));
 }
 
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result) {
-  return call(__func__, [&] {
-    check(result != nullptr);
-    *result = {cudaGraphExecUpdateError, nullptr, nullptr};
-    Executable& found = executable_of(executable);
-    const std::shared_ptr<GraphList> other = graph_of(graph);
-    const std::lock_guard lock(other->mutex);
-    // Tells a changed shape from other differences.
-    const auto& before = found.graph->nodes;
-    const bool same_size = before.size() == other->nodes.size();
-    if (!same_size) result->result = cudaGraphExecUpdateErrorTopologyChanged;
-    for (std::size_t i = 0; same_size && i < before.size(); ++i) {
-      if (before[i].type != other->nodes[i].type)
-        result->result = cudaGraphExecUpdateErrorNodeTypeChanged;
-      else if (before[i].after != other->nodes[i].after)
-        result->result = cudaGraphExecUpdateErrorTopologyChanged;
-    }
-    if (other->captured) {
-      found.exec->update(other->captured);
-    } else {
-      Built built = build(*other);
-      found.exec->update(built.graph);
-      found.host_functions = std::move(built.host_functions);
-    }
-    found.is_disabled.assign(found.is_disabled.size(), false);
-    result->result = cudaGraphExecUpdateSuccess;
-  });
+void cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result) {
+  check(result != nullptr);
+  *result = {cudaGraphExecUpdateError, nullptr, nullptr};
+  Executable& found = executable_of(executable);
+  const std::shared_ptr<GraphList> other = graph_of(graph);
+  const std::lock_guard lock(other->mutex);
+  // Tells a changed shape from other differences.
+  const auto& before = found.graph->nodes;
+  const bool same_size = before.size() == other->nodes.size();
+  if (!same_size) result->result = cudaGraphExecUpdateErrorTopologyChanged;
+  for (std::size_t i = 0; same_size && i < before.size(); ++i) {
+    if (before[i].type != other->nodes[i].type)
+      result->result = cudaGraphExecUpdateErrorNodeTypeChanged;
+    else if (before[i].after != other->nodes[i].after)
+      result->result = cudaGraphExecUpdateErrorTopologyChanged;
+  }
+  if (other->captured) {
+    found.exec->update(other->captured);
+  } else {
+    Built built = build(*other);
+    found.exec->update(built.graph);
+    found.host_functions = std::move(built.host_functions);
+  }
+  found.is_disabled.assign(found.is_disabled.size(), false);
+  result->result = cudaGraphExecUpdateSuccess;
 }
 
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaKernelNodeParams* parameters) {
-  return call(__func__, [&] {
-    check(parameters != nullptr);
-    const Target target = target_of(executable, node, cudaGraphNodeTypeKernel);
-    const KernelNode kernel = kernel_node(target.device, *parameters);
-    GraphChanges changes;
-    changes.launch_raw(target.number, kernel.loaded->kernel, kernel.config, *kernel.arguments,
-                       kernel.loaded->kernel->parameters());
-    target.executable.exec->apply(changes);
-  });
+void cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                      const cudaKernelNodeParams* parameters) {
+  check(parameters != nullptr);
+  const Target target = target_of(executable, node, cudaGraphNodeTypeKernel);
+  const KernelNode kernel = kernel_node(target.device, *parameters);
+  GraphChanges changes;
+  changes.launch_raw(target.number, kernel.loaded->kernel, kernel.config, *kernel.arguments,
+                     kernel.loaded->kernel->parameters());
+  target.executable.exec->apply(changes);
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemcpy3DParms* copy) {
-  return call(__func__, [&] { set_copy(executable, node, checked(copy)); });
+void cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemcpy3DParms* copy) {
+  set_copy(executable, node, checked(copy));
 }
 
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node, void* to, const void* from,
-                                               size_t bytes, cudaMemcpyKind kind) {
-  return call(__func__, [&] { set_copy(executable, node, row_copy(to, from, bytes, kind)); });
+void cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node, void* to, const void* from,
+                                        size_t bytes, cudaMemcpyKind kind) {
+  set_copy(executable, node, row_copy(to, from, bytes, kind));
 }
 
-cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaMemsetParams* fill) {
-  return call(__func__, [&] {
-    const cudaMemsetParams given = checked(fill);
-    check(given.height == 1, cudaErrorNotSupported);
-    const Target target = target_of(executable, node, cudaGraphNodeTypeMemset);
-    GraphChanges changes;
-    if (given.elementSize == 1)
-      set_fill<std::uint8_t>(changes, target.number, given);
-    else if (given.elementSize == 2)
-      set_fill<std::uint16_t>(changes, target.number, given);
-    else
-      set_fill<std::uint32_t>(changes, target.number, given);
-    target.executable.exec->apply(changes);
-  });
+void cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemsetParams* fill) {
+  const cudaMemsetParams given = checked(fill);
+  check(given.height == 1, cudaErrorNotSupported);
+  const Target target = target_of(executable, node, cudaGraphNodeTypeMemset);
+  GraphChanges changes;
+  if (given.elementSize == 1)
+    set_fill<std::uint8_t>(changes, target.number, given);
+  else if (given.elementSize == 2)
+    set_fill<std::uint16_t>(changes, target.number, given);
+  else
+    set_fill<std::uint32_t>(changes, target.number, given);
+  target.executable.exec->apply(changes);
 }
 
-cudaError_t cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                           const cudaHostNodeParams* parameters) {
-  return call(__func__, [&] {
-    const cudaHostNodeParams given = checked(parameters);
-    const Target target = target_of(executable, node, cudaGraphNodeTypeHost);
-    check(target.index < target.executable.host_functions.size(), cudaErrorNotSupported);
-    *target.executable.host_functions[target.index] = given;
-  });
+void cudaGraphExecHostNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node, const cudaHostNodeParams* parameters) {
+  const cudaHostNodeParams given = checked(parameters);
+  const Target target = target_of(executable, node, cudaGraphNodeTypeHost);
+  check(target.index < target.executable.host_functions.size(), cudaErrorNotSupported);
+  *target.executable.host_functions[target.index] = given;
 }
 
-cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned int enabled) {
-  return call(__func__, [&] {
-    const Target target = target_of(executable, node, std::nullopt);
-    GraphChanges changes;
-    if (enabled != 0)
-      changes.enable(target.number);
-    else
-      changes.disable(target.number);
-    target.executable.exec->apply(changes);
-    target.executable.is_disabled[target.index] = enabled == 0;
-  });
+void cudaGraphNodeSetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned int enabled) {
+  const Target target = target_of(executable, node, std::nullopt);
+  GraphChanges changes;
+  if (enabled != 0)
+    changes.enable(target.number);
+  else
+    changes.disable(target.number);
+  target.executable.exec->apply(changes);
+  target.executable.is_disabled[target.index] = enabled == 0;
 }
 
-cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned int* enabled) {
-  return call(__func__, [&] {
-    check(enabled != nullptr);
-    const Target target = target_of(executable, node, std::nullopt);
-    *enabled = target.executable.is_disabled[target.index] ? 0 : 1;
-  });
+void cudaGraphNodeGetEnabled(cudaGraphExec_t executable, cudaGraphNode_t node, unsigned int* enabled) {
+  check(enabled != nullptr);
+  const Target target = target_of(executable, node, std::nullopt);
+  *enabled = target.executable.is_disabled[target.index] ? 0 : 1;
 }
 
-cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned int) {
-  return call(__func__, [&] {
-    check(path != nullptr);
-    std::ofstream file(path);
-    file << weir_graph(*graph_of(graph))->debug_dot();
-    file.close();
-    check(!file.fail(), cudaErrorOperatingSystem);
-  });
+void cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned int) {
+  check(path != nullptr);
+  std::ofstream file(path);
+  file << weir_graph(*graph_of(graph))->debug_dot();
+  file.close();
+  check(!file.fail(), cudaErrorOperatingSystem);
 }
 
-}  // extern "C"
+}  // namespace calls
+}  // namespace weir::cudart

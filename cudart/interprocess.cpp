@@ -3,8 +3,7 @@
 
 #include "cudart/state.hpp"
 
-using namespace weir;
-using namespace weir::cudart;
+namespace weir::cudart {
 
 namespace {
 
@@ -18,48 +17,39 @@ InterprocessHandle to_weir(const Handle& handle) {
 
 }  // namespace
 
-extern "C" {
+namespace calls {
 
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
-  return call(__func__, [&] {
-    check(handle != nullptr);
-    const auto found = memory().find(pointer);
-    check(found && found->second.kind == BlockKind::device);
-    const InterprocessHandle made = found->second.device->interprocess_handle(*found->second.allocation);
-    std::memcpy(handle, made.bytes.data(), sizeof *handle);
-  });
+void cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
+  check(handle != nullptr);
+  const auto found = memory().find(pointer);
+  check(found && found->second.kind == BlockKind::device);
+  const InterprocessHandle made = found->second.device->interprocess_handle(*found->second.allocation);
+  std::memcpy(handle, made.bytes.data(), sizeof *handle);
 }
 
-cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int flags) {
-  return call(__func__, [&] {
-    check(pointer != nullptr && (flags & ~unsigned{cudaIpcMemLazyEnablePeerAccess}) == 0);
-    Device& device = *current().device;
-    // CUDA's handle does not tell the size, and drivers do not need it.
-    AllocationPtr opened = device.open_allocation(to_weir(handle), 1);
-    *pointer = opened->data();
-    memory().add(*pointer, {1, BlockKind::opened, &device, 0, std::move(opened), {}});
-  });
+void cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned int flags) {
+  check(pointer != nullptr && (flags & ~unsigned{cudaIpcMemLazyEnablePeerAccess}) == 0);
+  Device& device = *current().device;
+  // CUDA's handle does not tell the size, and drivers do not need it.
+  AllocationPtr opened = device.open_allocation(to_weir(handle), 1);
+  *pointer = opened->data();
+  memory().add(*pointer, {1, BlockKind::opened, &device, 0, std::move(opened), {}});
 }
 
-cudaError_t cudaIpcCloseMemHandle(void* pointer) {
-  return call(__func__, [&] {
-    check(memory().take(pointer, [](const Block& block) { return block.kind == BlockKind::opened; }).has_value());
-  });
+void cudaIpcCloseMemHandle(void* pointer) {
+  check(memory().take(pointer, [](const Block& block) { return block.kind == BlockKind::opened; }).has_value());
 }
 
-cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
-  return call(__func__, [&] {
-    check(handle != nullptr);
-    const InterprocessHandle made = runtime().events.get(event)->interprocess_handle();
-    std::memcpy(handle, made.bytes.data(), sizeof *handle);
-  });
+void cudaIpcGetEventHandle(cudaIpcEventHandle_t* handle, cudaEvent_t event) {
+  check(handle != nullptr);
+  const InterprocessHandle made = runtime().events.get(event)->interprocess_handle();
+  std::memcpy(handle, made.bytes.data(), sizeof *handle);
 }
 
-cudaError_t cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
-  return call(__func__, [&] {
-    check(event != nullptr);
-    *event = static_cast<cudaEvent_t>(runtime().events.add(current().device->open_event(to_weir(handle))));
-  });
+void cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
+  check(event != nullptr);
+  *event = static_cast<cudaEvent_t>(runtime().events.add(current().device->open_event(to_weir(handle))));
 }
 
-}  // extern "C"
+}  // namespace calls
+}  // namespace weir::cudart

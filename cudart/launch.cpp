@@ -187,11 +187,6 @@ void unload(const Device& device) {
   for (Binary* const binary : all.binaries) of_device(binary->modules, device).reset();
 }
 
-}  // namespace weir::cudart
-
-using namespace weir;
-using namespace weir::cudart;
-
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -253,121 +248,104 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedBy
 }  // extern "C"
 #pragma GCC visibility pop
 
-extern "C" {
+namespace calls {
 
 // --- Launches
 
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
-                             cudaStream_t stream) {
-  return call(__func__, [&] { launch(function, grid, block, arguments, sharedBytes, stream, {}); });
+void cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                      cudaStream_t stream) {
+  launch(function, grid, block, arguments, sharedBytes, stream, {});
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
-                                        cudaStream_t stream) {
-  return call(__func__, [&] { launch(function, grid, block, arguments, sharedBytes, stream, {.cooperative = true}); });
+void cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                                 cudaStream_t stream) {
+  launch(function, grid, block, arguments, sharedBytes, stream, {.cooperative = true});
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
-  return call(__func__, [&] {
-    check(config != nullptr);
-    launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
-           attributes_of(*config));
-  });
+void cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  check(config != nullptr);
+  launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
+         attributes_of(*config));
 }
 
 // --- Functions and occupancy
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
-  return call(__func__, [&] {
-    check(attributes != nullptr);
-    const LoadedKernel& loaded = kernel_of(function, current());
-    const KernelProperties& p = loaded.properties;
-    *attributes = {};
-    attributes->sharedSizeBytes = p.static_shared_memory_bytes;
-    attributes->constSizeBytes = p.constant_memory_bytes;
-    attributes->localSizeBytes = p.local_memory_bytes;
-    attributes->maxThreadsPerBlock =
-        p.max_threads_per_block != 0 ? static_cast<int>(p.max_threads_per_block) : current().properties.maxThreadsPerBlock;
-    attributes->numRegs = static_cast<int>(p.registers_per_thread);
-    const int version = current().properties.major * 10 + current().properties.minor;
-    attributes->ptxVersion = p.ptx_version != 0 ? static_cast<int>(p.ptx_version) : version;
-    attributes->binaryVersion = p.binary_version != 0 ? static_cast<int>(p.binary_version) : version;
-    attributes->maxDynamicSharedSizeBytes = static_cast<int>(most_shared(loaded, current()));
-    attributes->preferredShmemCarveout = loaded.carveout;
-  });
+void cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  check(attributes != nullptr);
+  const LoadedKernel& loaded = kernel_of(function, current());
+  const KernelProperties& p = loaded.properties;
+  *attributes = {};
+  attributes->sharedSizeBytes = p.static_shared_memory_bytes;
+  attributes->constSizeBytes = p.constant_memory_bytes;
+  attributes->localSizeBytes = p.local_memory_bytes;
+  attributes->maxThreadsPerBlock =
+      p.max_threads_per_block != 0 ? static_cast<int>(p.max_threads_per_block) : current().properties.maxThreadsPerBlock;
+  attributes->numRegs = static_cast<int>(p.registers_per_thread);
+  const int version = current().properties.major * 10 + current().properties.minor;
+  attributes->ptxVersion = p.ptx_version != 0 ? static_cast<int>(p.ptx_version) : version;
+  attributes->binaryVersion = p.binary_version != 0 ? static_cast<int>(p.binary_version) : version;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(most_shared(loaded, current()));
+  attributes->preferredShmemCarveout = loaded.carveout;
 }
 
-cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
-  return call(__func__, [&] {
-    DeviceState& device = current();
-    LoadedKernel& loaded = kernel_of(function, device);
-    switch (attribute) {
-      case cudaFuncAttributeMaxDynamicSharedMemorySize: {
-        const std::size_t most = device.properties.sharedMemPerBlockOptin;
-        const std::size_t fixed = loaded.properties.static_shared_memory_bytes;
-        check(value >= 0 && static_cast<std::size_t>(value) + fixed <= most);
-        loaded.most_shared = static_cast<std::size_t>(value);
-        break;
-      }
-      case cudaFuncAttributePreferredSharedMemoryCarveout:
-        check(value >= cudaSharedmemCarveoutDefault && value <= cudaSharedmemCarveoutMaxShared);
-        loaded.carveout = value;
-        break;
-      case cudaFuncAttributeNonPortableClusterSizeAllowed:
-      case cudaFuncAttributeClusterSchedulingPolicyPreference: break;
-      default: throw Failure{cudaErrorInvalidValue};
+void cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  DeviceState& device = current();
+  LoadedKernel& loaded = kernel_of(function, device);
+  switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize: {
+      const std::size_t most = device.properties.sharedMemPerBlockOptin;
+      const std::size_t fixed = loaded.properties.static_shared_memory_bytes;
+      check(value >= 0 && static_cast<std::size_t>(value) + fixed <= most);
+      loaded.most_shared = static_cast<std::size_t>(value);
+      break;
     }
-  });
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+      check(value >= cudaSharedmemCarveoutDefault && value <= cudaSharedmemCarveoutMaxShared);
+      loaded.carveout = value;
+      break;
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+    case cudaFuncAttributeClusterSchedulingPolicyPreference: break;
+    default: throw Failure{cudaErrorInvalidValue};
+  }
 }
 
-cudaError_t cudaFuncSetCacheConfig(const void* function, cudaFuncCache config) {
-  return call(__func__, [&] {
-    check(config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual);
-    kernel_of(function, current());
-  });
+void cudaFuncSetCacheConfig(const void* function, cudaFuncCache config) {
+  check(config >= cudaFuncCachePreferNone && config <= cudaFuncCachePreferEqual);
+  kernel_of(function, current());
 }
 
-cudaError_t cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig config) {
-  return call(__func__, [&] {
-    check(config >= cudaSharedMemBankSizeDefault && config <= cudaSharedMemBankSizeEightByte);
-    kernel_of(function, current());
-  });
+void cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig config) {
+  check(config >= cudaSharedMemBankSizeDefault && config <= cudaSharedMemBankSizeEightByte);
+  kernel_of(function, current());
 }
 
-cudaError_t cudaFuncGetName(const char** name, const void* function) {
-  return call(__func__, [&] {
-    check(name != nullptr);
-    *name = kernel_of(function, current()).kernel->name().c_str();
-  });
+void cudaFuncGetName(const char** name, const void* function) {
+  check(name != nullptr);
+  *name = kernel_of(function, current()).kernel->name().c_str();
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int blockSize,
-                                                          size_t sharedBytes) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, blockSize, sharedBytes,
-                                                                cudaOccupancyDefault);
+void cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int blockSize, size_t sharedBytes) {
+  cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, blockSize, sharedBytes, cudaOccupancyDefault);
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int blockSize,
-                                                                   size_t sharedBytes, unsigned int flags) {
-  return call(__func__, [&] {
-    check(blocks != nullptr && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
-    *blocks = active_blocks(kernel_of(function, current()), blockSize, sharedBytes);
-  });
+void cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int blockSize,
+                                                            size_t sharedBytes, unsigned int flags) {
+  check(blocks != nullptr && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
+  *blocks = active_blocks(kernel_of(function, current()), blockSize, sharedBytes);
 }
 
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int blockSize) {
-  return call(__func__, [&] {
-    check(bytes != nullptr && blocks > 0);
-    const LoadedKernel& loaded = kernel_of(function, current());
-    check(active_blocks(loaded, blockSize, 0) >= blocks);
-    std::size_t fits = 0;
-    std::size_t exceeds = most_shared(loaded, current()) + 1;
-    while (exceeds - fits > 1) {
-      const std::size_t middle = fits + (exceeds - fits) / 2;
-      (active_blocks(loaded, blockSize, middle) >= blocks ? fits : exceeds) = middle;
-    }
-    *bytes = fits;
-  });
+void cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int blockSize) {
+  check(bytes != nullptr && blocks > 0);
+  const LoadedKernel& loaded = kernel_of(function, current());
+  check(active_blocks(loaded, blockSize, 0) >= blocks);
+  std::size_t fits = 0;
+  std::size_t exceeds = most_shared(loaded, current()) + 1;
+  while (exceeds - fits > 1) {
+    const std::size_t middle = fits + (exceeds - fits) / 2;
+    (active_blocks(loaded, blockSize, middle) >= blocks ? fits : exceeds) = middle;
+  }
+  *bytes = fits;
 }
 
-}  // extern "C"
+}  // namespace calls
+}  // namespace weir::cudart

@@ -134,332 +134,270 @@ std::pair<void*, Block> managed(const void* pointer, std::size_t bytes) {
 }
 
 }  // namespace
-}  // namespace weir::cudart
+namespace calls {
 
-using namespace weir;
-using namespace weir::cudart;
+void cudaMalloc(void** pointer, size_t bytes) { allocate(pointer, bytes, MemoryKind::device, BlockKind::device); }
 
-extern "C" {
+void cudaFree(void* pointer) { release(pointer, {BlockKind::device, BlockKind::managed}, cudaErrorInvalidValue); }
 
-cudaError_t cudaMalloc(void** pointer, size_t bytes) {
-  return call(__func__, [&] { allocate(pointer, bytes, MemoryKind::device, BlockKind::device); });
+void cudaMallocHost(void** pointer, size_t bytes) {
+  allocate(pointer, bytes, MemoryKind::pinned, BlockKind::pinned, cudaHostAllocMapped);
 }
 
-cudaError_t cudaFree(void* pointer) {
-  return call(__func__, [&] { release(pointer, {BlockKind::device, BlockKind::managed}, cudaErrorInvalidValue); });
+void cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
+  check((flags & ~7U) == 0);
+  allocate(pointer, bytes, MemoryKind::pinned, BlockKind::pinned, flags | cudaHostAllocMapped);
 }
 
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  return call(__func__, [&] { allocate(pointer, bytes, MemoryKind::pinned, BlockKind::pinned, cudaHostAllocMapped); });
+void cudaFreeHost(void* pointer) { release(pointer, {BlockKind::pinned}, cudaErrorInvalidValue); }
+
+void cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
+  check(pointer != nullptr && bytes != 0 && (flags & ~15U) == 0);
+  check((flags & cudaHostRegisterIoMemory) == 0, cudaErrorNotSupported);
+  check(!memory().overlaps(pointer, bytes), cudaErrorHostMemoryAlreadyRegistered);
+  Device& device = *current().device;
+  Ptr<HostRegistration> registration = device.register_host(pointer, bytes);
+  memory().add(pointer,
+               {bytes, BlockKind::registered, &device, flags | cudaHostRegisterMapped, {}, std::move(registration)});
 }
 
-cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned int flags) {
-  return call(__func__, [&] {
-    check((flags & ~7U) == 0);
-    allocate(pointer, bytes, MemoryKind::pinned, BlockKind::pinned, flags | cudaHostAllocMapped);
-  });
+void cudaHostUnregister(void* pointer) {
+  check(pointer != nullptr);
+  release(pointer, {BlockKind::registered}, cudaErrorHostMemoryNotRegistered);
 }
 
-cudaError_t cudaFreeHost(void* pointer) {
-  return call(__func__, [&] { release(pointer, {BlockKind::pinned}, cudaErrorInvalidValue); });
+void cudaHostGetDevicePointer(void** device, void* host, unsigned int flags) {
+  check(device != nullptr && host != nullptr && flags == 0);
+  const auto found = memory().find(host);
+  check(found && (found->second.kind == BlockKind::pinned || found->second.kind == BlockKind::registered));
+  const auto offset = static_cast<char*>(host) - static_cast<char*>(found->first);
+  const Ptr<HostRegistration>& registration = found->second.registration;
+  *device = registration ? static_cast<char*>(registration->device_pointer()) + offset : host;
 }
 
-cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned int flags) {
-  return call(__func__, [&] {
-    check(pointer != nullptr && bytes != 0 && (flags & ~15U) == 0);
-    check((flags & cudaHostRegisterIoMemory) == 0, cudaErrorNotSupported);
-    check(!memory().overlaps(pointer, bytes), cudaErrorHostMemoryAlreadyRegistered);
-    Device& device = *current().device;
-    Ptr<HostRegistration> registration = device.register_host(pointer, bytes);
-    memory().add(pointer,
-                 {bytes, BlockKind::registered, &device, flags | cudaHostRegisterMapped, {}, std::move(registration)});
-  });
+void cudaHostGetFlags(unsigned int* flags, void* host) {
+  check(flags != nullptr && host != nullptr);
+  const auto found = memory().find(host);
+  check(found && (found->second.kind == BlockKind::pinned || found->second.kind == BlockKind::registered));
+  *flags = found->second.flags;
 }
 
-cudaError_t cudaHostUnregister(void* pointer) {
-  return call(__func__, [&] {
-    check(pointer != nullptr);
-    release(pointer, {BlockKind::registered}, cudaErrorHostMemoryNotRegistered);
-  });
+void cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
+  check(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost);
+  check(bytes != 0);
+  allocate(pointer, bytes, MemoryKind::managed, BlockKind::managed, flags);
 }
 
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags) {
-  return call(__func__, [&] {
-    check(device != nullptr && host != nullptr && flags == 0);
-    const auto found = memory().find(host);
-    check(found && (found->second.kind == BlockKind::pinned || found->second.kind == BlockKind::registered));
-    const auto offset = static_cast<char*>(host) - static_cast<char*>(found->first);
-    const Ptr<HostRegistration>& registration = found->second.registration;
-    *device = registration ? static_cast<char*>(registration->device_pointer()) + offset : host;
-  });
+void cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
+  check(pointer != nullptr && pitch != nullptr);
+  *pitch = pitch_of(width);
+  check(height == 0 || *pitch <= SIZE_MAX / 4 / height, cudaErrorMemoryAllocation);
+  allocate(pointer, *pitch * height, MemoryKind::device, BlockKind::device);
 }
 
-cudaError_t cudaHostGetFlags(unsigned int* flags, void* host) {
-  return call(__func__, [&] {
-    check(flags != nullptr && host != nullptr);
-    const auto found = memory().find(host);
-    check(found && (found->second.kind == BlockKind::pinned || found->second.kind == BlockKind::registered));
-    *flags = found->second.flags;
-  });
+void cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  check(pointer != nullptr);
+  const std::size_t pitch = pitch_of(extent.width);
+  std::size_t bytes = 0;
+  const bool fits =
+      !__builtin_mul_overflow(pitch, extent.height, &bytes) && !__builtin_mul_overflow(bytes, extent.depth, &bytes);
+  check(fits, cudaErrorMemoryAllocation);
+  *pointer = {nullptr, pitch, extent.width, extent.height};
+  allocate(&pointer->ptr, bytes, MemoryKind::device, BlockKind::device);
 }
 
-cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
-  return call(__func__, [&] {
-    check(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost);
-    check(bytes != 0);
-    allocate(pointer, bytes, MemoryKind::managed, BlockKind::managed, flags);
-  });
+void cudaMemGetInfo(size_t* available, size_t* total) {
+  check(available != nullptr && total != nullptr);
+  const MemoryInfo info = usable().device->memory_info();
+  *available = info.free;
+  *total = info.total;
 }
 
-cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
-  return call(__func__, [&] {
-    check(pointer != nullptr && pitch != nullptr);
-    *pitch = pitch_of(width);
-    check(height == 0 || *pitch <= SIZE_MAX / 4 / height, cudaErrorMemoryAllocation);
-    allocate(pointer, *pitch * height, MemoryKind::device, BlockKind::device);
-  });
+void cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  check(attributes != nullptr);
+  *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, const_cast<void*>(pointer)};
+  const auto found = memory().find(pointer);
+  if (!found) return;
+  const Block& block = found->second;
+  const bool is_host = block.kind == BlockKind::pinned || block.kind == BlockKind::registered;
+  attributes->type = is_host                            ? cudaMemoryTypeHost
+                     : block.kind == BlockKind::managed ? cudaMemoryTypeManaged
+                                                        : cudaMemoryTypeDevice;
+  attributes->device = block.device->ordinal();
+  attributes->devicePointer = const_cast<void*>(pointer);
+  if (block.registration)
+    attributes->devicePointer = static_cast<char*>(block.registration->device_pointer()) +
+                                (static_cast<const char*>(pointer) - static_cast<char*>(found->first));
+  if (attributes->type == cudaMemoryTypeDevice) attributes->hostPointer = nullptr;
 }
 
-cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
-  return call(__func__, [&] {
-    check(pointer != nullptr);
-    const std::size_t pitch = pitch_of(extent.width);
-    std::size_t bytes = 0;
-    const bool fits =
-        !__builtin_mul_overflow(pitch, extent.height, &bytes) && !__builtin_mul_overflow(bytes, extent.depth, &bytes);
-    check(fits, cudaErrorMemoryAllocation);
-    *pointer = {nullptr, pitch, extent.width, extent.height};
-    allocate(&pointer->ptr, bytes, MemoryKind::device, BlockKind::device);
-  });
+void cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device) {
+  check(advice >= cudaMemAdviseSetReadMostly && advice <= cudaMemAdviseUnsetAccessedBy);
+  const bool has_device = advice >= cudaMemAdviseSetPreferredLocation && device != cudaCpuDeviceId;
+  if (has_device && advice != cudaMemAdviseUnsetPreferredLocation) device_at(device);
+  managed(pointer, bytes);
 }
 
-cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
-  return call(__func__, [&] {
-    check(available != nullptr && total != nullptr);
-    const MemoryInfo info = usable().device->memory_info();
-    *available = info.free;
-    *total = info.total;
-  });
+void cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device, cudaStream_t stream) {
+  DeviceState* const target = device != cudaCpuDeviceId ? &device_at(device) : nullptr;
+  const auto [begin, block] = managed(pointer, bytes);
+  const StreamPtr on = stream_of(stream);
+  if (!on->device().supports(Feature::managed_prefetch)) return;
+  // Weir prefetches to the stream's device.
+  if (target != nullptr && *target->device != on->device()) return;
+  const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - static_cast<const char*>(begin));
+  on->prefetch(block.allocation, offset, bytes, target != nullptr ? PrefetchTarget::device : PrefetchTarget::host);
 }
 
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  return call(__func__, [&] {
-    check(attributes != nullptr);
-    *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, const_cast<void*>(pointer)};
-    const auto found = memory().find(pointer);
-    if (!found) return;
-    const Block& block = found->second;
-    const bool is_host = block.kind == BlockKind::pinned || block.kind == BlockKind::registered;
-    attributes->type = is_host                            ? cudaMemoryTypeHost
-                       : block.kind == BlockKind::managed ? cudaMemoryTypeManaged
-                                                          : cudaMemoryTypeDevice;
-    attributes->device = block.device->ordinal();
-    attributes->devicePointer = const_cast<void*>(pointer);
-    if (block.registration)
-      attributes->devicePointer = static_cast<char*>(block.registration->device_pointer()) +
-                                  (static_cast<const char*>(pointer) - static_cast<char*>(found->first));
-    if (attributes->type == cudaMemoryTypeDevice) attributes->hostPointer = nullptr;
-  });
+void cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes, unsigned int flags) {
+  check(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost || flags == cudaMemAttachSingle);
+  const auto [begin, block] = managed(pointer, bytes != 0 ? bytes : 1);
+  check(bytes == 0 || bytes == block.bytes);
+  const StreamPtr on = stream_of(stream);
+  if (!on->device().supports(Feature::managed_attach)) return;
+  on->attach_memory(block.allocation, flags == cudaMemAttachGlobal ? AttachMode::global
+                                      : flags == cudaMemAttachHost ? AttachMode::host
+                                                                   : AttachMode::single);
 }
 
-cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, int device) {
-  return call(__func__, [&] {
-    check(advice >= cudaMemAdviseSetReadMostly && advice <= cudaMemAdviseUnsetAccessedBy);
-    const bool has_device = advice >= cudaMemAdviseSetPreferredLocation && device != cudaCpuDeviceId;
-    if (has_device && advice != cudaMemAdviseUnsetPreferredLocation) device_at(device);
-    managed(pointer, bytes);
-  });
+void cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+  const StreamPtr on = stream_of(stream);
+  allocate_async(pointer, bytes, *on, pool_of(device_at(on->device().ordinal())));
 }
 
-cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device, cudaStream_t stream) {
-  return call(__func__, [&] {
-    DeviceState* const target = device != cudaCpuDeviceId ? &device_at(device) : nullptr;
-    const auto [begin, block] = managed(pointer, bytes);
-    const StreamPtr on = stream_of(stream);
-    if (!on->device().supports(Feature::managed_prefetch)) return;
-    // Weir prefetches to the stream's device.
-    if (target != nullptr && *target->device != on->device()) return;
-    const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - static_cast<const char*>(begin));
-    on->prefetch(block.allocation, offset, bytes, target != nullptr ? PrefetchTarget::device : PrefetchTarget::host);
-  });
+void cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+  const StreamPtr on = stream_of(stream);
+  const Pool* const from = runtime().pools.find(pool);
+  check(from != nullptr);
+  allocate_async(pointer, bytes, *on, from->pool);
 }
 
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes, unsigned int flags) {
-  return call(__func__, [&] {
-    check(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost || flags == cudaMemAttachSingle);
-    const auto [begin, block] = managed(pointer, bytes != 0 ? bytes : 1);
-    check(bytes == 0 || bytes == block.bytes);
-    const StreamPtr on = stream_of(stream);
-    if (!on->device().supports(Feature::managed_attach)) return;
-    on->attach_memory(block.allocation, flags == cudaMemAttachGlobal ? AttachMode::global
-                                        : flags == cudaMemAttachHost ? AttachMode::host
-                                                                     : AttachMode::single);
-  });
-}
-
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return call(__func__, [&] {
-    const StreamPtr on = stream_of(stream);
-    allocate_async(pointer, bytes, *on, pool_of(device_at(on->device().ordinal())));
-  });
-}
-
-cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  return call(__func__, [&] {
-    const StreamPtr on = stream_of(stream);
-    const Pool* const from = runtime().pools.find(pool);
-    check(from != nullptr);
-    allocate_async(pointer, bytes, *on, from->pool);
-  });
-}
-
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  return call(__func__, [&] {
-    const StreamPtr on = stream_of(stream);
-    if (pointer == nullptr) return;
-    std::optional<Block> block = memory().take(pointer, [](const Block& b) { return b.kind == BlockKind::device; });
-    check(block.has_value());
-    Stream* const owner = block->allocation->stream();
-    if (owner == nullptr || owner->is_closed()) {
-      on->launch_host_function([kept = std::move(block->allocation)] {});
-    } else if (*owner != *on) {
-      owner->wait(on);  // the memory is freed in the order of its own stream
-    }
-  });
+void cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  const StreamPtr on = stream_of(stream);
+  if (pointer == nullptr) return;
+  std::optional<Block> block = memory().take(pointer, [](const Block& b) { return b.kind == BlockKind::device; });
+  check(block.has_value());
+  Stream* const owner = block->allocation->stream();
+  if (owner == nullptr || owner->is_closed()) {
+    on->launch_host_function([kept = std::move(block->allocation)] {});
+  } else if (*owner != *on) {
+    owner->wait(on);  // the memory is freed in the order of its own stream
+  }
 }
 
 // --- Pools
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-  return call(__func__, [&] {
-    check(pool != nullptr && properties != nullptr);
-    check(properties->allocType == cudaMemAllocationTypePinned && properties->location.type == cudaMemLocationTypeDevice);
-    check(properties->handleTypes == cudaMemHandleTypeNone, cudaErrorNotSupported);
-    Device& device = *device_at(properties->location.id).device;
-    MemoryPoolPtr made = device.create_memory_pool({.max_size = properties->maxSize});
-    *pool = static_cast<cudaMemPool_t>(runtime().pools.add({std::move(made), {0, 1, 1, 1}}));
-  });
+void cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  check(pool != nullptr && properties != nullptr);
+  check(properties->allocType == cudaMemAllocationTypePinned && properties->location.type == cudaMemLocationTypeDevice);
+  check(properties->handleTypes == cudaMemHandleTypeNone, cudaErrorNotSupported);
+  Device& device = *device_at(properties->location.id).device;
+  MemoryPoolPtr made = device.create_memory_pool({.max_size = properties->maxSize});
+  *pool = static_cast<cudaMemPool_t>(runtime().pools.add({std::move(made), {0, 1, 1, 1}}));
 }
 
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-  return call(__func__, [&] {
-    const Pool* const found = runtime().pools.find(pool);
-    check(found != nullptr && !found->is_default);
-    DeviceState& device = device_at(found->pool->device().ordinal());
-    {
-      const std::lock_guard lock(device.mutex);
-      if (device.pool == pool) device.pool = nullptr;
+void cudaMemPoolDestroy(cudaMemPool_t pool) {
+  const Pool* const found = runtime().pools.find(pool);
+  check(found != nullptr && !found->is_default);
+  DeviceState& device = device_at(found->pool->device().ordinal());
+  {
+    const std::lock_guard lock(device.mutex);
+    if (device.pool == pool) device.pool = nullptr;
+  }
+  runtime().pools.take(pool);
+}
+
+void cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep) {
+  const Pool* const found = runtime().pools.find(pool);
+  check(found != nullptr);
+  found->pool->trim_to(keep);
+}
+
+void cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  Pool* const found = runtime().pools.find(pool);
+  check(found != nullptr && value != nullptr);
+  switch (attribute) {
+    case cudaMemPoolReuseFollowEventDependencies:
+    case cudaMemPoolReuseAllowOpportunistic:
+    case cudaMemPoolReuseAllowInternalDependencies:
+      found->attributes[attribute] = static_cast<std::uint64_t>(*static_cast<int*>(value));
+      break;
+    case cudaMemPoolAttrReleaseThreshold:
+      found->attributes[attribute] = *static_cast<std::uint64_t*>(value);
+      found->pool->set_release_threshold(found->attributes[attribute]);
+      break;
+    case cudaMemPoolAttrReservedMemHigh:
+    case cudaMemPoolAttrUsedMemHigh:
+      check(*static_cast<std::uint64_t*>(value) == 0);
+      found->attributes[attribute] = 0;
+      break;
+    default: throw Failure{cudaErrorInvalidValue};
+  }
+}
+
+void cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  Pool* const found = runtime().pools.find(pool);
+  check(found != nullptr && value != nullptr);
+  check(attribute >= cudaMemPoolReuseFollowEventDependencies && attribute <= cudaMemPoolAttrUsedMemHigh);
+  if (attribute <= cudaMemPoolReuseAllowInternalDependencies) {
+    *static_cast<int*>(value) = static_cast<int>(found->attributes[attribute]);
+    return;
+  }
+  if (attribute != cudaMemPoolAttrReleaseThreshold) {
+    const bool is_used = attribute >= cudaMemPoolAttrUsedMemCurrent;
+    const auto now = is_used ? cudaMemPoolAttrUsedMemCurrent : cudaMemPoolAttrReservedMemCurrent;
+    const auto high = is_used ? cudaMemPoolAttrUsedMemHigh : cudaMemPoolAttrReservedMemHigh;
+    found->attributes[now] = is_used ? found->pool->used_bytes() : found->pool->reserved_bytes();
+    found->attributes[high] = std::max(found->attributes[high], found->attributes[now]);
+  }
+  *static_cast<std::uint64_t*>(value) = found->attributes[attribute];
+}
+
+void cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions, size_t count) {
+  const Pool* const found = runtime().pools.find(pool);
+  check(found != nullptr && (descriptions != nullptr || count == 0));
+  Device& owner = found->pool->device();
+  for (const cudaMemAccessDesc& one : std::span(descriptions, count)) {
+    check(one.location.type == cudaMemLocationTypeDevice);
+    Device& device = *device_at(one.location.id).device;
+    if (device == owner) {
+      check(one.flags == cudaMemAccessFlagsProtReadWrite);
+    } else if (one.flags != cudaMemAccessFlagsProtNone) {
+      check(device.can_access_peer(owner), cudaErrorPeerAccessUnsupported);
+      device.enable_peer_access(owner);
     }
-    runtime().pools.take(pool);
-  });
+  }
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep) {
-  return call(__func__, [&] {
-    const Pool* const found = runtime().pools.find(pool);
-    check(found != nullptr);
-    found->pool->trim_to(keep);
-  });
+void cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
+  const Pool* const found = runtime().pools.find(pool);
+  check(flags != nullptr && found != nullptr && location != nullptr && location->type == cudaMemLocationTypeDevice);
+  DeviceState& state = device_at(location->id);
+  const std::lock_guard lock(state.mutex);
+  const bool access = *state.device == found->pool->device() || state.peers.contains(found->pool->device().ordinal());
+  *flags = access ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
 }
 
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return call(__func__, [&] {
-    Pool* const found = runtime().pools.find(pool);
-    check(found != nullptr && value != nullptr);
-    switch (attribute) {
-      case cudaMemPoolReuseFollowEventDependencies:
-      case cudaMemPoolReuseAllowOpportunistic:
-      case cudaMemPoolReuseAllowInternalDependencies:
-        found->attributes[attribute] = static_cast<std::uint64_t>(*static_cast<int*>(value));
-        break;
-      case cudaMemPoolAttrReleaseThreshold:
-        found->attributes[attribute] = *static_cast<std::uint64_t*>(value);
-        found->pool->set_release_threshold(found->attributes[attribute]);
-        break;
-      case cudaMemPoolAttrReservedMemHigh:
-      case cudaMemPoolAttrUsedMemHigh:
-        check(*static_cast<std::uint64_t*>(value) == 0);
-        found->attributes[attribute] = 0;
-        break;
-      default: throw Failure{cudaErrorInvalidValue};
-    }
-  });
+void cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  check(pool != nullptr);
+  *pool = default_pool(device_at(device));
 }
 
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  return call(__func__, [&] {
-    Pool* const found = runtime().pools.find(pool);
-    check(found != nullptr && value != nullptr);
-    check(attribute >= cudaMemPoolReuseFollowEventDependencies && attribute <= cudaMemPoolAttrUsedMemHigh);
-    if (attribute <= cudaMemPoolReuseAllowInternalDependencies) {
-      *static_cast<int*>(value) = static_cast<int>(found->attributes[attribute]);
-      return;
-    }
-    if (attribute != cudaMemPoolAttrReleaseThreshold) {
-      const bool is_used = attribute >= cudaMemPoolAttrUsedMemCurrent;
-      const auto now = is_used ? cudaMemPoolAttrUsedMemCurrent : cudaMemPoolAttrReservedMemCurrent;
-      const auto high = is_used ? cudaMemPoolAttrUsedMemHigh : cudaMemPoolAttrReservedMemHigh;
-      found->attributes[now] = is_used ? found->pool->used_bytes() : found->pool->reserved_bytes();
-      found->attributes[high] = std::max(found->attributes[high], found->attributes[now]);
-    }
-    *static_cast<std::uint64_t*>(value) = found->attributes[attribute];
-  });
+void cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  check(pool != nullptr);
+  DeviceState& state = device_at(device);
+  const cudaMemPool_t standard = default_pool(state);
+  const std::lock_guard lock(state.mutex);
+  *pool = state.pool != nullptr ? state.pool : standard;
 }
 
-cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions, size_t count) {
-  return call(__func__, [&] {
-    const Pool* const found = runtime().pools.find(pool);
-    check(found != nullptr && (descriptions != nullptr || count == 0));
-    Device& owner = found->pool->device();
-    for (const cudaMemAccessDesc& one : std::span(descriptions, count)) {
-      check(one.location.type == cudaMemLocationTypeDevice);
-      Device& device = *device_at(one.location.id).device;
-      if (device == owner) {
-        check(one.flags == cudaMemAccessFlagsProtReadWrite);
-      } else if (one.flags != cudaMemAccessFlagsProtNone) {
-        check(device.can_access_peer(owner), cudaErrorPeerAccessUnsupported);
-        device.enable_peer_access(owner);
-      }
-    }
-  });
+void cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  DeviceState& state = device_at(device);
+  const Pool* const found = runtime().pools.find(pool);
+  check(found != nullptr && found->pool->device() == *state.device);
+  const std::lock_guard lock(state.mutex);
+  state.pool = pool;
 }
 
-cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
-  return call(__func__, [&] {
-    const Pool* const found = runtime().pools.find(pool);
-    check(flags != nullptr && found != nullptr && location != nullptr && location->type == cudaMemLocationTypeDevice);
-    DeviceState& state = device_at(location->id);
-    const std::lock_guard lock(state.mutex);
-    const bool access = *state.device == found->pool->device() || state.peers.contains(found->pool->device().ordinal());
-    *flags = access ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
-  });
-}
-
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return call(__func__, [&] {
-    check(pool != nullptr);
-    *pool = default_pool(device_at(device));
-  });
-}
-
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return call(__func__, [&] {
-    check(pool != nullptr);
-    DeviceState& state = device_at(device);
-    const cudaMemPool_t standard = default_pool(state);
-    const std::lock_guard lock(state.mutex);
-    *pool = state.pool != nullptr ? state.pool : standard;
-  });
-}
-
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  return call(__func__, [&] {
-    DeviceState& state = device_at(device);
-    const Pool* const found = runtime().pools.find(pool);
-    check(found != nullptr && found->pool->device() == *state.device);
-    const std::lock_guard lock(state.mutex);
-    state.pool = pool;
-  });
-}
-
-}  // extern "C"
+}  // namespace calls
+}  // namespace weir::cudart

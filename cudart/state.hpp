@@ -56,20 +56,23 @@ cudaError_t failed(const char* name) noexcept;
 /// Makes an error the thread's last error.
 cudaError_t ended(cudaError_t error) noexcept;
 
-/// Calls `body`, which returns nothing or an error, and returns CUDA's number for its exception.
+/// Calls `body` and returns CUDA's number for its exception.
 template <class F>
 cudaError_t call(const char* name, F&& body) noexcept {
   try {
-    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
-      body();
-      return cudaSuccess;
-    } else {
-      return ended(body());
-    }
+    body();
+    return cudaSuccess;
   } catch (...) {
     return failed(name);
   }
 }
+
+/// What each call does, without the number of its error.
+namespace calls {
+#define WEIR_CUDA_CALL(result, name, parameters, arguments, text) void name parameters;
+#define WEIR_CUDA_PLAIN_CALL(result, name, parameters, text)
+#include "cudart/include/weir_cuda_calls.def"
+}  // namespace calls
 
 // --- Handles --------------------------------------------------------------------------------------------------------
 

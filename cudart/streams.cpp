@@ -35,146 +35,112 @@ void create(cudaStream_t* handle, unsigned int flags, std::optional<int> priorit
 }
 
 }  // namespace
-}  // namespace weir::cudart
+namespace calls {
 
-using namespace weir;
-using namespace weir::cudart;
+void cudaStreamCreate(cudaStream_t* stream) { create(stream, cudaStreamDefault, std::nullopt); }
 
-extern "C" {
+void cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) { create(stream, flags, std::nullopt); }
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return call(__func__, [&] { create(stream, cudaStreamDefault, std::nullopt); });
+void cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  create(stream, flags, priority);
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
-  return call(__func__, [&] { create(stream, flags, std::nullopt); });
+void cudaStreamDestroy(cudaStream_t stream) {
+  StreamPtr ended_stream = runtime().streams.take(stream);
+  if (!runtime().is_host) return;
+  DeviceState& state = device_at(ended_stream->device().ordinal());
+  const std::lock_guard lock(state.mutex);
+  state.destroyed.push_back(std::move(ended_stream));
+  if (state.destroyed.size() > 100) std::erase_if(state.destroyed, [](const StreamPtr& s) { return s->is_complete(); });
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
-  return call(__func__, [&] { create(stream, flags, priority); });
+void cudaStreamSynchronize(cudaStream_t stream) { stream_of(stream)->synchronize(); }
+
+void cudaStreamQuery(cudaStream_t stream) { check(stream_of(stream)->is_complete(), cudaErrorNotReady); }
+
+void cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  check((flags & ~unsigned{cudaEventWaitExternal}) == 0);
+  const StreamPtr on = stream_of(stream);
+  const EventPtr& waited = runtime().events.get(event);
+  if (flags == cudaEventWaitExternal && on->is_capturing())
+    on->wait_external(waited);
+  else
+    on->wait(waited);
 }
 
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return call(__func__, [&] {
-    StreamPtr ended_stream = runtime().streams.take(stream);
-    if (!runtime().is_host) return;
-    DeviceState& state = device_at(ended_stream->device().ordinal());
-    const std::lock_guard lock(state.mutex);
-    state.destroyed.push_back(std::move(ended_stream));
-    if (state.destroyed.size() > 100) std::erase_if(state.destroyed, [](const StreamPtr& s) { return s->is_complete(); });
-  });
+void cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned int flags) {
+  check(callback != nullptr && flags == 0);
+  const StreamPtr on = stream_of(stream);
+  if (!on->device().supports(Feature::stream_callbacks)) {
+    check(!on->is_capturing(), cudaErrorStreamCaptureUnsupported);
+    on->launch_host_function([=] { callback(stream, cudaSuccess, data); });
+    return;
+  }
+  on->add_callback(
+      [=](Stream&, std::error_code status) { callback(stream, status ? cudaErrorLaunchFailure : cudaSuccess, data); });
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return call(__func__, [&] { stream_of(stream)->synchronize(); });
+void cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  check(function != nullptr);
+  stream_of(stream)->launch_host_function([=] { function(data); });
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return call(__func__, [&] { return stream_of(stream)->is_complete() ? cudaSuccess : cudaErrorNotReady; });
+void cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
+  check(flags != nullptr);
+  *flags = stream_of(stream)->is_non_blocking() ? cudaStreamNonBlocking : cudaStreamDefault;
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
-  return call(__func__, [&] {
-    check((flags & ~unsigned{cudaEventWaitExternal}) == 0);
-    const StreamPtr on = stream_of(stream);
-    const EventPtr& waited = runtime().events.get(event);
-    if (flags == cudaEventWaitExternal && on->is_capturing())
-      on->wait_external(waited);
-    else
-      on->wait(waited);
-  });
+void cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+  check(priority != nullptr);
+  *priority = stream_of(stream)->priority();
 }
 
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned int flags) {
-  return call(__func__, [&] {
-    check(callback != nullptr && flags == 0);
-    const StreamPtr on = stream_of(stream);
-    if (!on->device().supports(Feature::stream_callbacks)) {
-      check(!on->is_capturing(), cudaErrorStreamCaptureUnsupported);
-      on->launch_host_function([=] { callback(stream, cudaSuccess, data); });
-      return;
-    }
-    on->add_callback(
-        [=](Stream&, std::error_code status) { callback(stream, status ? cudaErrorLaunchFailure : cudaSuccess, data); });
-  });
+void cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+  check(id != nullptr);
+  *id = stream_of(stream)->id();
 }
 
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return call(__func__, [&] {
-    check(function != nullptr);
-    stream_of(stream)->launch_host_function([=] { function(data); });
-  });
-}
-
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
-  return call(__func__, [&] {
-    check(flags != nullptr);
-    *flags = stream_of(stream)->is_non_blocking() ? cudaStreamNonBlocking : cudaStreamDefault;
-  });
-}
-
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  return call(__func__, [&] {
-    check(priority != nullptr);
-    *priority = stream_of(stream)->priority();
-  });
-}
-
-cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
-  return call(__func__, [&] {
-    check(id != nullptr);
-    *id = stream_of(stream)->id();
-  });
-}
-
-cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
-  return call(__func__, [&] {
-    check(device != nullptr);
-    *device = stream_of(stream)->device().ordinal();
-  });
+void cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  check(device != nullptr);
+  *device = stream_of(stream)->device().ordinal();
 }
 
 // CUDA's numbers of policies begin at 1, and its properties are numbered like Weir's.
-cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value) {
-  return call(__func__, [&] {
-    check(value != nullptr);
-    const StreamPtr on = stream_of(stream);
-    if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
-      check(value->syncPolicy >= cudaSyncPolicyAuto && value->syncPolicy <= cudaSyncPolicyBlockingSync);
-      on->set_synchronization_policy(static_cast<SynchronizationPolicy>(value->syncPolicy - 1));
-    } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
-      const cudaAccessPolicyWindow& w = value->accessPolicyWindow;
-      // A hint, which a device may lack.
-      if (!on->device().supports(Feature::access_policy_window)) return;
-      on->set_access_policy_window({w.base_ptr, w.num_bytes, w.hitRatio, static_cast<AccessProperty>(w.hitProp),
-                                    static_cast<AccessProperty>(w.missProp)});
-    } else {
-      throw Failure{cudaErrorNotSupported};
-    }
-  });
+void cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value) {
+  check(value != nullptr);
+  const StreamPtr on = stream_of(stream);
+  if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
+    check(value->syncPolicy >= cudaSyncPolicyAuto && value->syncPolicy <= cudaSyncPolicyBlockingSync);
+    on->set_synchronization_policy(static_cast<SynchronizationPolicy>(value->syncPolicy - 1));
+  } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
+    const cudaAccessPolicyWindow& w = value->accessPolicyWindow;
+    // A hint, which a device may lack.
+    if (!on->device().supports(Feature::access_policy_window)) return;
+    on->set_access_policy_window({w.base_ptr, w.num_bytes, w.hitRatio, static_cast<AccessProperty>(w.hitProp),
+                                  static_cast<AccessProperty>(w.missProp)});
+  } else {
+    throw Failure{cudaErrorNotSupported};
+  }
 }
 
-cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {
-  return call(__func__, [&] {
-    check(value != nullptr);
-    const StreamPtr on = stream_of(stream);
-    if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
-      value->syncPolicy = static_cast<cudaSynchronizationPolicy>(static_cast<int>(on->synchronization_policy()) + 1);
-    } else if (attribute == cudaLaunchAttributePriority) {
-      value->priority = on->priority();
-    } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
-      AccessPolicyWindow w;
-      if (on->device().supports(Feature::access_policy_window)) w = on->access_policy_window();
-      value->accessPolicyWindow = {w.base, w.size_bytes, w.hit_ratio, static_cast<cudaAccessProperty>(w.hit),
-                                   static_cast<cudaAccessProperty>(w.miss)};
-    } else {
-      throw Failure{cudaErrorNotSupported};
-    }
-  });
+void cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {
+  check(value != nullptr);
+  const StreamPtr on = stream_of(stream);
+  if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
+    value->syncPolicy = static_cast<cudaSynchronizationPolicy>(static_cast<int>(on->synchronization_policy()) + 1);
+  } else if (attribute == cudaLaunchAttributePriority) {
+    value->priority = on->priority();
+  } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
+    AccessPolicyWindow w;
+    if (on->device().supports(Feature::access_policy_window)) w = on->access_policy_window();
+    value->accessPolicyWindow = {w.base, w.size_bytes, w.hit_ratio, static_cast<cudaAccessProperty>(w.hit),
+                                 static_cast<cudaAccessProperty>(w.miss)};
+  } else {
+    throw Failure{cudaErrorNotSupported};
+  }
 }
 
-cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
-  return call(__func__, [&] { stream_of(to)->copy_attributes(stream_of(from)); });
-}
+void cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) { stream_of(to)->copy_attributes(stream_of(from)); }
 
-}  // extern "C"
+}  // namespace calls
+}  // namespace weir::cudart

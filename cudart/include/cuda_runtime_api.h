@@ -48,7 +48,7 @@ extern "C" {
 #endif
 
 #pragma GCC visibility push(default)
-#define WEIR_CUDA_CALL(result, name, parameters, text) extern result name parameters;
+#define WEIR_CUDA_CALL(result, name, parameters, arguments, text) extern result name parameters;
 #define WEIR_CUDA_STREAM_CALL(result, name, parameters, arguments, text) \
   extern result name parameters WEIR_CUDA_STREAM_SYMBOL(name);
 #define WEIR_CUDA_MISSING(name, text) extern cudaError_t name WEIR_CUDA_ANYTHING WEIR_CUDA_UNAVAILABLE(name, text);

@@ -65,11 +65,11 @@ struct Gate {
 TEST_CASE("cudart: the library exports every call of the table, each default stream's variant, and nothing else of them") {
   const auto has = [](const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str()) != nullptr; };
   int calls = 0;
-#define WEIR_CUDA_CALL(result, name, parameters, text) \
-  CHECK_MESSAGE(has(#name), #name);                    \
+#define WEIR_CUDA_CALL(result, name, parameters, arguments, text) \
+  CHECK_MESSAGE(has(#name), #name);                               \
   ++calls;
 #define WEIR_CUDA_STREAM_CALL(result, name, parameters, arguments, text) \
-  WEIR_CUDA_CALL(result, name, parameters, text)                         \
+  WEIR_CUDA_CALL(result, name, parameters, arguments, text)              \
   CHECK_MESSAGE(has(#name "_ptsz"), #name);
 #define WEIR_CUDA_MISSING(name, text) CHECK_MESSAGE(!has(#name), #name);
 #include "cudart/include/weir_cuda_calls.def"

@@ -3,6 +3,9 @@
 
 #include "cudart/state.hpp"
 
+using weir::cudart::call;
+namespace calls = weir::cudart::calls;
+
 namespace {
 
 /// While it lives, the calling thread's default stream is its own.
@@ -19,14 +22,20 @@ class PerThreadDefault {
 
 }  // namespace
 
-// The calls of files that were compiled for per-thread default streams.
+// The calls as programs see them, made from the table.
 #pragma GCC visibility push(default)
 extern "C" {
+#define WEIR_CUDA_CALL(result, name, parameters, arguments, text) \
+  result name parameters {                                        \
+    return call(#name, [&] { calls::name arguments; });           \
+  }
 #define WEIR_CUDA_STREAM_CALL(result, name, parameters, arguments, text) \
+  WEIR_CUDA_CALL(result, name, parameters, arguments, text)              \
   result name##_ptsz parameters {                                        \
     const PerThreadDefault per_thread;                                   \
-    return name arguments;                                               \
+    return call(#name, [&] { calls::name arguments; });                  \
   }
+#define WEIR_CUDA_PLAIN_CALL(result, name, parameters, text)
 #include "cudart/include/weir_cuda_calls.def"
 }
 #pragma GCC visibility pop
