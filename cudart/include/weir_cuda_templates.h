@@ -12,36 +12,26 @@
 #include <utility>
 #endif
 
+/* clang-format off */
+#define WEIR_CUDA_OVERLOAD(name, parameters, arguments) \
+  template <class T> static inline cudaError_t name parameters { return ::name arguments; }
+
 /* --- Memory */
 
-template <class T>
-static inline cudaError_t cudaMalloc(T** pointer, size_t bytes) {
-  return ::cudaMalloc((void**)(void*)pointer, bytes);
-}
+WEIR_CUDA_OVERLOAD(cudaMalloc, (T** pointer, size_t bytes), ((void**)(void*)pointer, bytes))
 template <class T>
 static inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int flags = 0) {
   return ::cudaHostAlloc((void**)(void*)pointer, bytes, flags);
 }
-template <class T>
-static inline cudaError_t cudaHostAlloc(T** pointer, size_t bytes, unsigned int flags) {
-  return ::cudaHostAlloc((void**)(void*)pointer, bytes, flags);
-}
-template <class T>
-static inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
-  return ::cudaHostGetDevicePointer((void**)(void*)device, host, flags);
-}
-template <class T>
-static inline cudaError_t cudaMallocManaged(T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal) {
-  return ::cudaMallocManaged((void**)(void*)pointer, bytes, flags);
-}
-template <class T>
-static inline cudaError_t cudaMallocPitch(T** pointer, size_t* pitch, size_t width, size_t height) {
-  return ::cudaMallocPitch((void**)(void*)pointer, pitch, width, height);
-}
-template <class T>
-static inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaStream_t stream) {
-  return ::cudaMallocAsync((void**)(void*)pointer, bytes, stream);
-}
+WEIR_CUDA_OVERLOAD(cudaHostAlloc, (T** pointer, size_t bytes, unsigned int flags), ((void**)(void*)pointer, bytes, flags))
+WEIR_CUDA_OVERLOAD(cudaHostGetDevicePointer, (T** device, void* host, unsigned int flags),
+                   ((void**)(void*)device, host, flags))
+WEIR_CUDA_OVERLOAD(cudaMallocManaged, (T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal),
+                   ((void**)(void*)pointer, bytes, flags))
+WEIR_CUDA_OVERLOAD(cudaMallocPitch, (T** pointer, size_t* pitch, size_t width, size_t height),
+                   ((void**)(void*)pointer, pitch, width, height))
+WEIR_CUDA_OVERLOAD(cudaMallocAsync, (T** pointer, size_t bytes, cudaStream_t stream),
+                   ((void**)(void*)pointer, bytes, stream))
 static inline cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return ::cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
 }
@@ -49,15 +39,11 @@ template <class T>
 static inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   return ::cudaMallocFromPoolAsync((void**)(void*)pointer, bytes, pool, stream);
 }
-template <class T>
-static inline cudaError_t cudaMallocFromPoolAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  return ::cudaMallocFromPoolAsync((void**)(void*)pointer, bytes, pool, stream);
-}
-template <class T>
-static inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* pointer, size_t bytes = 0,
-                                                   unsigned int flags = cudaMemAttachSingle) {
-  return ::cudaStreamAttachMemAsync(stream, (void*)pointer, bytes, flags);
-}
+WEIR_CUDA_OVERLOAD(cudaMallocFromPoolAsync, (T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+                   ((void**)(void*)pointer, bytes, pool, stream))
+WEIR_CUDA_OVERLOAD(cudaStreamAttachMemAsync, (cudaStream_t stream, T* pointer, size_t bytes = 0,
+                    unsigned int flags = cudaMemAttachSingle),
+                   (stream, (void*)pointer, bytes, flags))
 static inline int weir_cuda_device(cudaMemLocation location) {
   return location.type == cudaMemLocationTypeDevice ? location.id : cudaCpuDeviceId;
 }
@@ -89,38 +75,24 @@ template <class T>
 static inline const void* weir_cuda_symbol(const T& symbol) {
   return (const void*)&reinterpret_cast<const volatile char&>(symbol);
 }
-template <class T>
-static inline cudaError_t cudaGetSymbolAddress(void** pointer, const T& symbol) {
-  return ::cudaGetSymbolAddress(pointer, weir_cuda_symbol(symbol));
-}
+WEIR_CUDA_OVERLOAD(cudaGetSymbolAddress, (void** pointer, const T& symbol), (pointer, weir_cuda_symbol(symbol)))
 template <class U, class T>
 static inline cudaError_t cudaGetSymbolAddress(U** pointer, const T& symbol) {
   return ::cudaGetSymbolAddress((void**)(void*)pointer, weir_cuda_symbol(symbol));
 }
-template <class T>
-static inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
-  return ::cudaGetSymbolSize(bytes, weir_cuda_symbol(symbol));
-}
-template <class T>
-static inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                                             cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return ::cudaMemcpyToSymbol(weir_cuda_symbol(symbol), from, bytes, offset, kind);
-}
-template <class T>
-static inline cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                               cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-  return ::cudaMemcpyFromSymbol(to, weir_cuda_symbol(symbol), bytes, offset, kind);
-}
-template <class T>
-static inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0,
-                                                  cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0) {
-  return ::cudaMemcpyToSymbolAsync(weir_cuda_symbol(symbol), from, bytes, offset, kind, stream);
-}
-template <class T>
-static inline cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0,
-                                                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0) {
-  return ::cudaMemcpyFromSymbolAsync(to, weir_cuda_symbol(symbol), bytes, offset, kind, stream);
-}
+WEIR_CUDA_OVERLOAD(cudaGetSymbolSize, (size_t* bytes, const T& symbol), (bytes, weir_cuda_symbol(symbol)))
+WEIR_CUDA_OVERLOAD(cudaMemcpyToSymbol, (const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                    cudaMemcpyKind kind = cudaMemcpyHostToDevice),
+                   (weir_cuda_symbol(symbol), from, bytes, offset, kind))
+WEIR_CUDA_OVERLOAD(cudaMemcpyFromSymbol, (void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost),
+                   (to, weir_cuda_symbol(symbol), bytes, offset, kind))
+WEIR_CUDA_OVERLOAD(cudaMemcpyToSymbolAsync, (const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+                    cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0),
+                   (weir_cuda_symbol(symbol), from, bytes, offset, kind, stream))
+WEIR_CUDA_OVERLOAD(cudaMemcpyFromSymbolAsync, (void* to, const T& symbol, size_t bytes, size_t offset = 0,
+                    cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0),
+                   (to, weir_cuda_symbol(symbol), bytes, offset, kind, stream))
 
 /* --- Streams, events and graphs */
 
@@ -144,51 +116,29 @@ static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGr
 
 /* --- Kernels */
 
-template <class T>
-static inline cudaError_t cudaLaunchKernel(T* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes = 0,
-                                           cudaStream_t stream = 0) {
-  return ::cudaLaunchKernel((const void*)function, grid, block, arguments, sharedBytes, stream);
-}
-template <class T>
-static inline cudaError_t cudaLaunchCooperativeKernel(T* function, dim3 grid, dim3 block, void** arguments,
-                                                      size_t sharedBytes = 0, cudaStream_t stream = 0) {
-  return ::cudaLaunchCooperativeKernel((const void*)function, grid, block, arguments, sharedBytes, stream);
-}
-template <class T>
-static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, T* function) {
-  return ::cudaFuncGetAttributes(attributes, (const void*)function);
-}
-template <class T>
-static inline cudaError_t cudaFuncSetAttribute(T* function, cudaFuncAttribute attribute, int value) {
-  return ::cudaFuncSetAttribute((const void*)function, attribute, value);
-}
-template <class T>
-static inline cudaError_t cudaFuncSetCacheConfig(T* function, cudaFuncCache config) {
-  return ::cudaFuncSetCacheConfig((const void*)function, config);
-}
-template <class T>
-static inline cudaError_t cudaFuncSetSharedMemConfig(T* function, cudaSharedMemConfig config) {
-  return ::cudaFuncSetSharedMemConfig((const void*)function, config);
-}
-template <class T>
-static inline cudaError_t cudaFuncGetName(const char** name, T* function) {
-  return ::cudaFuncGetName(name, (const void*)function);
-}
-template <class T>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, T function, int blockSize,
-                                                                        size_t sharedBytes) {
-  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)function, blockSize, sharedBytes);
-}
-template <class T>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, T function, int blockSize,
-                                                                                 size_t sharedBytes, unsigned int flags) {
-  return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)function, blockSize, sharedBytes,
-                                                                  flags);
-}
-template <class T>
-static inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, T* function, int blocks, int blockSize) {
-  return ::cudaOccupancyAvailableDynamicSMemPerBlock(bytes, (const void*)function, blocks, blockSize);
-}
+WEIR_CUDA_OVERLOAD(cudaLaunchKernel, (T* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes = 0,
+                    cudaStream_t stream = 0),
+                   ((const void*)function, grid, block, arguments, sharedBytes, stream))
+WEIR_CUDA_OVERLOAD(cudaLaunchCooperativeKernel, (T* function, dim3 grid, dim3 block, void** arguments,
+                    size_t sharedBytes = 0, cudaStream_t stream = 0),
+                   ((const void*)function, grid, block, arguments, sharedBytes, stream))
+WEIR_CUDA_OVERLOAD(cudaFuncGetAttributes, (cudaFuncAttributes* attributes, T* function), (attributes, (const void*)function))
+WEIR_CUDA_OVERLOAD(cudaFuncSetAttribute, (T* function, cudaFuncAttribute attribute, int value),
+                   ((const void*)function, attribute, value))
+WEIR_CUDA_OVERLOAD(cudaFuncSetCacheConfig, (T* function, cudaFuncCache config), ((const void*)function, config))
+WEIR_CUDA_OVERLOAD(cudaFuncSetSharedMemConfig, (T* function, cudaSharedMemConfig config), ((const void*)function, config))
+WEIR_CUDA_OVERLOAD(cudaFuncGetName, (const char** name, T* function), (name, (const void*)function))
+WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, T function, int blockSize,
+                    size_t sharedBytes),
+                   (blocks, (const void*)function, blockSize, sharedBytes))
+WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int* blocks, T function, int blockSize,
+                    size_t sharedBytes, unsigned int flags),
+                   (blocks, (const void*)function, blockSize, sharedBytes, flags))
+WEIR_CUDA_OVERLOAD(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t* bytes, T* function, int blocks, int blockSize),
+                   (bytes, (const void*)function, blocks, blockSize))
+
+/* clang-format on */
+#undef WEIR_CUDA_OVERLOAD
 
 /* Tries the multiples of the warp's size, and takes the largest of those with which most threads run at a time. */
 template <class F, class T>
