@@ -225,6 +225,68 @@ extern "C" WEIR_DEVICE void __ockl_grid_sync();
 extern "C" WEIR_ENTRY void __weir_grid_barrier() noexcept { __ockl_grid_sync(); }
 )weir";
 
+// CUDA's functions for dynamic programming (DPX): sums, the greatest and the least of numbers of 32 bits or of pairs of 16
+// bits.
+constexpr std::string_view dynamic_programming = R"weir(
+#define WEIR_DPX WEIR_BOTH static inline __attribute__((always_inline, unused))
+namespace weir_host {
+template <class T>
+WEIR_DPX T wrapped_sum(T x, T y) { return (T)((unsigned int)x + (unsigned int)y); }
+template <class T>
+WEIR_DPX T greater_of(T x, T y) { return x < y ? y : x; }
+template <class T>
+WEIR_DPX T less_of(T x, T y) { return y < x ? y : x; }
+}  // namespace weir_host
+#define WEIR_DPX_3(name, letter, end, word, half, expression)                                         \
+  WEIR_DPX word name##_##letter##32##end(word x, word y, word z) {                                    \
+    using namespace weir_host;                                                                        \
+    (void)z;                                                                                          \
+    return expression;                                                                                \
+  }                                                                                                   \
+  WEIR_DPX unsigned int name##_##letter##16x2##end(unsigned int a, unsigned int b, unsigned int c) {  \
+    using namespace weir_host;                                                                        \
+    unsigned int result = 0;                                                                          \
+    for (int i = 0; i < 32; i += 16) {                                                                \
+      const half x = (half)(a >> i), y = (half)(b >> i), z = (half)(c >> i);                          \
+      (void)z;                                                                                        \
+      result |= (unsigned int)(unsigned short)(expression) << i;                                      \
+    }                                                                                                 \
+    return result;                                                                                    \
+  }
+#define WEIR_DPX_BOTH(name, expression)                                                               \
+  WEIR_DPX_3(name, s, , int, short, expression)                                                       \
+  WEIR_DPX_3(name, u, , unsigned int, unsigned short, expression)                                     \
+  WEIR_DPX_3(name, s, _relu, int, short, greater_of(expression, decltype(x)(0)))
+WEIR_DPX_BOTH(__viaddmax, greater_of(wrapped_sum(x, y), z))
+WEIR_DPX_BOTH(__viaddmin, less_of(wrapped_sum(x, y), z))
+WEIR_DPX_BOTH(__vimax3, greater_of(greater_of(x, y), z))
+WEIR_DPX_BOTH(__vimin3, less_of(less_of(x, y), z))
+#undef WEIR_DPX_BOTH
+#undef WEIR_DPX_3
+#define WEIR_DPX_2(name, three, letter, end, word)                                                    \
+  WEIR_DPX word name##_##letter##32##end(word x, word y) { return three##_##letter##32##end(x, y, y); } \
+  WEIR_DPX unsigned int name##_##letter##16x2##end(unsigned int a, unsigned int b) {                  \
+    return three##_##letter##16x2##end(a, b, b);                                                      \
+  }
+WEIR_DPX_2(__vimax, __vimax3, s, _relu, int)
+WEIR_DPX_2(__vimin, __vimin3, s, _relu, int)
+#undef WEIR_DPX_2
+// Also tell whether the first number is the result.
+#define WEIR_DPX_CHOICE(name, letter, word, half, op)                                                 \
+  WEIR_DPX word name##_##letter##32(word x, word y, bool* first) { return (*first = x op y) ? x : y; } \
+  WEIR_DPX unsigned int name##_##letter##16x2(unsigned int a, unsigned int b, bool* high, bool* low) { \
+    *high = (half)(a >> 16) op (half)(b >> 16);                                                       \
+    *low = (half)a op (half)b;                                                                        \
+    return ((*high ? a : b) & 0xffff0000u) | ((*low ? a : b) & 0xffffu);                              \
+  }
+WEIR_DPX_CHOICE(__vibmax, s, int, short, >=)
+WEIR_DPX_CHOICE(__vibmax, u, unsigned int, unsigned short, >=)
+WEIR_DPX_CHOICE(__vibmin, s, int, short, <=)
+WEIR_DPX_CHOICE(__vibmin, u, unsigned int, unsigned short, <=)
+#undef WEIR_DPX_CHOICE
+#undef WEIR_DPX
+)weir";
+
 // The functions of CUDA 12.8 for atomic accesses with an order. The scope is always the system.
 constexpr std::string_view ordered_atomics = R"weir(
 #define __NV_ATOMIC_RELAXED __ATOMIC_RELAXED
@@ -381,7 +443,7 @@ std::string device_header(Target target) {
   if (cpu) text.append("#ifdef __CUDA_ARCH__\n").append(groups()).append(both_end).append(module()).append("#else\n");
   text.append(both_end);
   if (cpu) text.append("#endif\n");
-  text.append(overloads).append(memory);
+  text.append(overloads).append(dynamic_programming).append(memory);
   if (target == Target::amd) {
     for (const char* const name : {"fetch_add", "fetch_sub", "fetch_min", "fetch_max", "fetch_and", "fetch_or", "fetch_xor",
                                    "load", "exchange", "compare_exchange"})

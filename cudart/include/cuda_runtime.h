@@ -11,6 +11,9 @@
 #include <weir_device_nvidia.h>
 #elif defined(WEIR_FOR_AMD)
 #include <weir_device_amd.h>
+/* A program must not take this for HIP. */
+#undef __HIP__
+#undef __HIPCC__
 #else
 #include <weir_device_cpu.h>
 #endif
