@@ -125,7 +125,7 @@ TEST_CASE("cudart: devices, properties and attributes") {
   CHECK(value == properties.multiProcessorCount);
   CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxGridDimX, 0));
   CHECK(value == 0x7FFFFFFF);
-  CHECK_ERROR(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(9999), 0), cudaErrorInvalidValue);
+  CHECK_ERROR(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(200), 0), cudaErrorInvalidValue);
   CHECK_CUDA(cudaChooseDevice(&device, &properties));
   CHECK(device == 0);
   CHECK_CUDA(cudaRuntimeGetVersion(&value));
