@@ -325,7 +325,8 @@ void cudaFuncGetName(const char** name, const void* function) {
 }
 
 void cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int blockSize, size_t sharedBytes) {
-  cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, blockSize, sharedBytes, cudaOccupancyDefault);
+  calls::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, blockSize, sharedBytes,
+                                                                cudaOccupancyDefault);
 }
 
 void cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int blockSize,

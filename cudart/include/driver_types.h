@@ -16,45 +16,22 @@
 #define CUDART_DEVICE __device__
 #define CUDA_IPC_HANDLE_SIZE 64
 
-#define cudaHostAllocDefault 0x00
-#define cudaHostAllocPortable 0x01
-#define cudaHostAllocMapped 0x02
-#define cudaHostAllocWriteCombined 0x04
-#define cudaHostRegisterDefault 0x00
-#define cudaHostRegisterPortable 0x01
-#define cudaHostRegisterMapped 0x02
-#define cudaHostRegisterIoMemory 0x04
-#define cudaHostRegisterReadOnly 0x08
-#define cudaPeerAccessDefault 0x00
-#define cudaStreamDefault 0x00
-#define cudaStreamNonBlocking 0x01
+/* Flags */
+enum {
+  cudaHostAllocDefault = 0x00, cudaHostAllocPortable = 0x01, cudaHostAllocMapped = 0x02, cudaHostAllocWriteCombined = 0x04,
+  cudaHostRegisterDefault = 0x00, cudaHostRegisterPortable = 0x01, cudaHostRegisterMapped = 0x02,
+  cudaHostRegisterIoMemory = 0x04, cudaHostRegisterReadOnly = 0x08, cudaPeerAccessDefault = 0x00, cudaStreamDefault = 0x00,
+  cudaStreamNonBlocking = 0x01, cudaEventDefault = 0x00, cudaEventBlockingSync = 0x01, cudaEventDisableTiming = 0x02,
+  cudaEventInterprocess = 0x04, cudaEventRecordDefault = 0x00, cudaEventRecordExternal = 0x01, cudaEventWaitDefault = 0x00,
+  cudaEventWaitExternal = 0x01, cudaDeviceScheduleAuto = 0x00, cudaDeviceScheduleSpin = 0x01,
+  cudaDeviceScheduleYield = 0x02, cudaDeviceScheduleBlockingSync = 0x04, cudaDeviceBlockingSync = 0x04,
+  cudaDeviceScheduleMask = 0x07, cudaDeviceMapHost = 0x08, cudaDeviceLmemResizeToMax = 0x10, cudaDeviceSyncMemops = 0x80,
+  cudaDeviceMask = 0xff, cudaInitDeviceFlagsAreValid = 0x01, cudaIpcMemLazyEnablePeerAccess = 0x01,
+  cudaMemAttachGlobal = 0x01, cudaMemAttachHost = 0x02, cudaMemAttachSingle = 0x04, cudaOccupancyDefault = 0x00,
+  cudaOccupancyDisableCachingOverride = 0x01
+};
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
-#define cudaEventDefault 0x00
-#define cudaEventBlockingSync 0x01
-#define cudaEventDisableTiming 0x02
-#define cudaEventInterprocess 0x04
-#define cudaEventRecordDefault 0x00
-#define cudaEventRecordExternal 0x01
-#define cudaEventWaitDefault 0x00
-#define cudaEventWaitExternal 0x01
-#define cudaDeviceScheduleAuto 0x00
-#define cudaDeviceScheduleSpin 0x01
-#define cudaDeviceScheduleYield 0x02
-#define cudaDeviceScheduleBlockingSync 0x04
-#define cudaDeviceBlockingSync 0x04
-#define cudaDeviceScheduleMask 0x07
-#define cudaDeviceMapHost 0x08
-#define cudaDeviceLmemResizeToMax 0x10
-#define cudaDeviceSyncMemops 0x80
-#define cudaDeviceMask 0xff
-#define cudaInitDeviceFlagsAreValid 0x01
-#define cudaIpcMemLazyEnablePeerAccess 0x01
-#define cudaMemAttachGlobal 0x01
-#define cudaMemAttachHost 0x02
-#define cudaMemAttachSingle 0x04
-#define cudaOccupancyDefault 0x00
-#define cudaOccupancyDisableCachingOverride 0x01
 #define cudaCpuDeviceId ((int)-1)
 #define cudaInvalidDeviceId ((int)-2)
 

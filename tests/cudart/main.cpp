@@ -4,6 +4,6 @@
 #include <cstdlib>
 
 int main(int argc, char** argv) {
-  ::setenv("WEIR_BACKEND", "host", 1);
+  ::setenv("WEIR_BACKEND", "host", 0);
   return doctest::Context(argc, argv).run();
 }
