@@ -141,6 +141,8 @@ LoadedKernel& kernel_of(const void* stub, DeviceState& state) {
   std::unique_ptr<LoadedKernel>& loaded = of_device(found->second.loaded, *state.device);
   if (!loaded) {
     KernelPtr kernel = module_of(*found->second.binary, *state.device).untyped_kernel(found->second.name);
+    // A stub passes addresses only.
+    check(kernel->has_parameter_sizes(), cudaErrorNotSupported);
     const KernelProperties properties = kernel->properties();
     loaded = std::make_unique<LoadedKernel>(std::move(kernel), properties);
   }
