@@ -439,7 +439,11 @@ std::string device_header(Target target) {
         .append(both_end);
     text.append(nvidia ? std::string_view(nvidia_library()) : kernels::amd_library).append(gpu_library());
   }
-  text.append(math()).append(host::prelude_packed).append(both_begin).append(kernels::runtime_atomics);
+  text.append(math())
+      .append("#undef WEIR_C23_FUNCTION\n")
+      .append(host::prelude_packed)
+      .append(both_begin)
+      .append(kernels::runtime_atomics);
   if (cpu) text.append("#ifdef __CUDA_ARCH__\n").append(groups()).append(both_end).append(module()).append("#else\n");
   text.append(both_end);
   if (cpu) text.append("#endif\n");
