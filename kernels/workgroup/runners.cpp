@@ -24,9 +24,9 @@ using llvm::Function;
 
 // A parameter of a kernel.
 struct Parameter {
-  llvm::Value* memory = nullptr;             // where the function keeps it; null if it was not found
-  bool by_reference = false;                 // `memory` contains the object's address
-  llvm::Instruction* begin_of_use = nullptr; // the first instruction after `memory` is complete
+  llvm::Value* memory = nullptr;              // where the function keeps it; null if it was not found
+  bool by_reference = false;                  // `memory` contains the object's address
+  llvm::Instruction* begin_of_use = nullptr;  // the first instruction after `memory` is complete
   const llvm::DIType* type = nullptr;
 };
 
@@ -70,8 +70,8 @@ class Runner {
     llvm::Type* const pointer = builder_.getPtrTy();
     auto* const type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer}, false);
     run_ = Function::Create(type, llvm::GlobalValue::InternalLinkage, kernel_.getName() + ".run", module_);
-    run_->setAttributes(llvm::AttributeList::get(kernel_.getContext(), kernel_.getAttributes().getFnAttrs(),
-                                                 llvm::AttributeSet(), {}));
+    run_->setAttributes(
+        llvm::AttributeList::get(kernel_.getContext(), kernel_.getAttributes().getFnAttrs(), llvm::AttributeSet(), {}));
     run_->addFnAttr("weir.run", kernel_.getName());
     run_->setSubprogram(kernel_.getSubprogram());
     kernel_.setSubprogram(nullptr);
@@ -178,8 +178,8 @@ class Runner {
 
   void add_record() {
     const auto number = [&](std::uint64_t value) { return builder_.getInt64(value); };
-    llvm::Constant* const name = constant(
-        llvm::ConstantDataArray::getString(kernel_.getContext(), kernel_.getName()), "weir.name");
+    llvm::Constant* const name =
+        constant(llvm::ConstantDataArray::getString(kernel_.getContext(), kernel_.getName()), "weir.name");
     sizes_.push_back(0);
     llvm::Constant* const sizes = constant(llvm::ConstantDataArray::get(kernel_.getContext(), sizes_), "weir.sizes");
     // The members of host::KernelRecord.

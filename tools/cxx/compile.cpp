@@ -62,10 +62,10 @@ void write_file(const fs::path& path, std::string_view bytes) {
 
 /// Clang, with the parts of Weir that it needs.
 struct Toolchain {
-  std::string clang;      ///< clang++
-  fs::path pass;          ///< the work-group pass for this Clang
-  fs::path headers;       ///< the headers in place of CUDA's
-  fs::path libraries;     ///< the folder of libweir_cudart
+  std::string clang;   ///< clang++
+  fs::path pass;       ///< the work-group pass for this Clang
+  fs::path headers;    ///< the headers in place of CUDA's
+  fs::path libraries;  ///< the folder of libweir_cudart
 };
 
 // The folder of libweir. The headers and the pass lie below it.
@@ -104,9 +104,10 @@ Toolchain find_toolchain() {
     chain.clang = chosen;
     chain.pass = pass_for(chain.libraries, major_version(chain.clang));
     if (chain.pass.empty()) {
-      throw Missing(fmt::format("WEIR_HOST_CXX={} is not a Clang for which {} has a work-group pass; set it to a clang++ of "
-                                "such a version, or unset it",
-                                chain.clang, chain.libraries.string()));
+      throw Missing(
+          fmt::format("WEIR_HOST_CXX={} is not a Clang for which {} has a work-group pass; set it to a clang++ of "
+                      "such a version, or unset it",
+                      chain.clang, chain.libraries.string()));
     }
     return chain;
   }
@@ -118,9 +119,10 @@ Toolchain find_toolchain() {
       if (!chain.clang.empty() && major_version(chain.clang) == major) return chain;
     }
   }
-  throw Missing(fmt::format("no Clang of version 16 or later was found for which {} has a work-group pass; install one "
-                            "(Debian: apt-get install clang-19), or set WEIR_HOST_CXX to its clang++",
-                            chain.libraries.string()));
+  throw Missing(
+      fmt::format("no Clang of version 16 or later was found for which {} has a work-group pass; install one "
+                  "(Debian: apt-get install clang-19), or set WEIR_HOST_CXX to its clang++",
+                  chain.libraries.string()));
 }
 
 class Compilation {
@@ -143,8 +145,10 @@ class Compilation {
       append(command, {"-isystem", chain_.headers.string()});
       append(command, options_.both);
       append(command, options_.host);
-      if (options_.step == Step::explain) append(command, {"-fsyntax-only", source});
-      else append(command, {"-c", source, "-o", object});
+      if (options_.step == Step::explain)
+        append(command, {"-fsyntax-only", source});
+      else
+        append(command, {"-c", source, "-o", object});
       succeed(command);
       objects.push_back(object);
     }
@@ -201,8 +205,8 @@ class Compilation {
       if (architecture.empty()) architecture = backend == "host" ? cpu : backend == "cuda" ? options_.nvidia : "";
       if (architecture.empty()) throw UsageError("--for hip needs an architecture, such as 'hip gfx90a'");
       try {
-        const std::string image = backend == "host" ? image_for_cpu(source, architecture)
-                                                    : image_for_gpu(source, backend, architecture);
+        const std::string image =
+            backend == "host" ? image_for_cpu(source, architecture) : image_for_gpu(source, backend, architecture);
         if (!explains) bundle.add(detail::record::image, backend + " " + architecture, std::string_view(image));
       } catch (const Missing& missing) {
         if (!options_.targets.empty()) throw;
@@ -229,24 +233,23 @@ class Compilation {
     Words command = language("cuda", "sm_70");
     command.insert(command.begin() + 1, "--cuda-host-only");
     // The pass finds the kernels' parameters through debug information; then it keeps the lines only.
-    append(command,
-           {"-w", "-Xclang", "-fcuda-is-device", "-Xclang", "-fcuda-allow-variadic-functions", "-fPIC",
-            "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
-            "-fno-semantic-interposition", "-ftls-model=local-dynamic", "-march=" + architecture,
-            "-fno-strict-float-cast-overflow", "-Xclang", "-no-enable-noundef-analysis", "-fstack-clash-protection",
-            options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off"});
+    append(command, {"-w", "-Xclang", "-fcuda-is-device", "-Xclang", "-fcuda-allow-variadic-functions", "-fPIC",
+                     "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+                     "-fno-semantic-interposition", "-ftls-model=local-dynamic", "-march=" + architecture,
+                     "-fno-strict-float-cast-overflow", "-Xclang", "-no-enable-noundef-analysis", "-fstack-clash-protection",
+                     options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off"});
     if (options_.fast_math)
-      append(command, {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-fapprox-func",
-                       "-D__FAST_MATH__=1"});
+      append(command,
+             {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-fapprox-func", "-D__FAST_MATH__=1"});
     if (options_.step == Step::explain) {
       append(command, {"-fsyntax-only", "-ferror-limit=0", source});
       succeed(command);
       return {};
     }
-    append(command, {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug", "-Xclang",
-                     "-fexperimental-assignment-tracking=disabled", "-mllvm", "-runtime-memory-check-threshold=100",
-                     "-mllvm", "-inline-threshold=2000", "-fpass-plugin=" + chain_.pass.string(),
-                     "-Rpass-missed=weir-workgroup"});
+    append(command,
+           {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug", "-Xclang", "-fexperimental-assignment-tracking=disabled",
+            "-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000",
+            "-fpass-plugin=" + chain_.pass.string(), "-Rpass-missed=weir-workgroup"});
 #if defined(__x86_64__)
     append(command, {"-fveclib=libmvec", "-fno-integrated-as"});  // the division macros are for the GNU assembler
 #endif
@@ -294,8 +297,7 @@ class Compilation {
     const std::string number = architecture.substr(architecture.find('_') + 1);
     Words command = nvidia ? language("cuda", ("sm_" + number).c_str()) : language("hip", architecture.c_str());
     append(command, {"--cuda-device-only", "-w", "-O3", "-fno-strict-aliasing", "-Xclang", "-fcuda-allow-variadic-functions",
-                     "-Xclang", "-no-enable-noundef-analysis",
-                     options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off"});
+                     "-Xclang", "-no-enable-noundef-analysis", options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off"});
     if (options_.fast_math) append(command, {"-ffast-math"});
     const std::string image = file("image");
     if (options_.step == Step::explain) {

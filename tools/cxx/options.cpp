@@ -18,20 +18,31 @@ bool is_one_of(std::string_view word, const Words& words) {
 
 // Options without a value that change nothing here: the language always has what they switch on, or they concern nvcc's own
 // steps.
-const Words without_meaning = {"--expt-relaxed-constexpr", "-expt-relaxed-constexpr", "--expt-extended-lambda",
-                               "-expt-extended-lambda", "--extended-lambda", "-extended-lambda", "-lineinfo",
-                               "--generate-line-info", "-m64", "--machine=64", "-restrict", "--restrict"};
-const Words without_effect = {"-G", "--device-debug", "-keep", "--keep", "-res-usage", "--resource-usage", "--source-in-ptx",
-                              "-src-in-ptx"};
+const Words without_meaning = {"--expt-relaxed-constexpr",
+                               "-expt-relaxed-constexpr",
+                               "--expt-extended-lambda",
+                               "-expt-extended-lambda",
+                               "--extended-lambda",
+                               "-extended-lambda",
+                               "-lineinfo",
+                               "--generate-line-info",
+                               "-m64",
+                               "--machine=64",
+                               "-restrict",
+                               "--restrict"};
+const Words without_effect = {"-G",         "--device-debug",   "-keep",           "--keep",
+                              "-res-usage", "--resource-usage", "--source-in-ptx", "-src-in-ptx"};
 // Options with a value that change nothing here.
-const Words with_value = {"-Xptxas", "--ptxas-options", "-maxrregcount", "--maxrregcount", "-ccbin", "--compiler-bindir",
-                          "-t", "--threads", "-cudart", "--cudart", "-diag-suppress", "--diag-suppress", "-Xcudafe",
-                          "--Xcudafe", "-Xnvlink", "-Xfatbin", "-ftz", "--ftz", "-prec-div", "--prec-div", "-prec-sqrt",
-                          "--prec-sqrt", "-split-compile", "--split-compile", "-keep-dir", "--keep-dir", "-err-no"};
+const Words with_value = {
+    "-Xptxas",   "--ptxas-options", "-maxrregcount", "--maxrregcount", "-ccbin",         "--compiler-bindir",
+    "-t",        "--threads",       "-cudart",       "--cudart",       "-diag-suppress", "--diag-suppress",
+    "-Xcudafe",  "--Xcudafe",       "-Xnvlink",      "-Xfatbin",       "-ftz",           "--ftz",
+    "-prec-div", "--prec-div",      "-prec-sqrt",    "--prec-sqrt",    "-split-compile", "--split-compile",
+    "-keep-dir", "--keep-dir",      "-err-no"};
 // CUDA's libraries that are not there. The runtime's own names are dropped.
 const Words own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc"};
-const Words missing_libraries = {"cublas", "cublasLt", "cufft", "curand", "cusparse", "cusolver", "cudnn", "nvjpeg", "nppc",
-                                 "nppi", "npps", "nvToolsExt", "cupti", "nvml"};
+const Words missing_libraries = {"cublas", "cublasLt", "cufft", "curand", "cusparse",   "cusolver", "cudnn",
+                                 "nvjpeg", "nppc",     "nppi",  "npps",   "nvToolsExt", "cupti",    "nvml"};
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
@@ -139,16 +150,18 @@ class Parser {
     } else if (two == "-f" || word.starts_with("-m") || word == "-pthread" || word == "-pedantic" || word == "-pipe") {
       add_compiler_option(word);
     } else {
-      throw UsageError(fmt::format("the option {} is neither nvcc's nor Clang's, or not supported; leave it out, or pass it "
-                                   "to Clang's host half with -Xcompiler {} (docs/cuda-programs.md lists the options)",
-                                   word, word));
+      throw UsageError(
+          fmt::format("the option {} is neither nvcc's nor Clang's, or not supported; leave it out, or pass it "
+                      "to Clang's host half with -Xcompiler {} (docs/cuda-programs.md lists the options)",
+                      word, word));
     }
   }
 
   // An option for the host's compiler. Some are for the linker, too, and OpenMP's decides what both halves read.
   void add_compiler_option(const std::string& option) {
     if (option.starts_with("-fopenmp") || option == "-pthread") options_.link_inputs.push_back(option);
-    if (option.starts_with("-fopenmp") || option.starts_with("-D") || option.starts_with("-I") || option.starts_with("-std")) {
+    if (option.starts_with("-fopenmp") || option.starts_with("-D") || option.starts_with("-I") ||
+        option.starts_with("-std")) {
       options_.both.push_back(option);
     } else if (option.starts_with("-Wl,") || option.starts_with("-L") || option.starts_with("-l")) {
       options_.link_inputs.push_back(option);
@@ -160,7 +173,8 @@ class Parser {
   void add_library(const std::string& name) {
     if (is_one_of(name, own_libraries)) return;
     if (is_one_of(name, missing_libraries))
-      throw UsageError(fmt::format("-l{}: Weir has no counterpart of this library of CUDA's; see docs/cuda-programs.md", name));
+      throw UsageError(
+          fmt::format("-l{}: Weir has no counterpart of this library of CUDA's; see docs/cuda-programs.md", name));
     options_.link_inputs.push_back("-l" + name);
   }
 
@@ -168,9 +182,10 @@ class Parser {
     const std::size_t blank = target.find(' ');
     const std::string backend = target.substr(0, blank);
     if (backend != "host" && backend != "cuda" && backend != "hip")
-      throw UsageError(fmt::format("--for '{}': write a backend (host, cuda or hip) and an architecture, such as "
-                                   "'cuda compute_80', 'hip gfx90a' or 'host x86-64-v3'",
-                                   target));
+      throw UsageError(
+          fmt::format("--for '{}': write a backend (host, cuda or hip) and an architecture, such as "
+                      "'cuda compute_80', 'hip gfx90a' or 'host x86-64-v3'",
+                      target));
     options_.targets.emplace_back(backend, blank == target.npos ? "" : target.substr(blank + 1));
   }
 

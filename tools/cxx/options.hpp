@@ -18,19 +18,19 @@ class UsageError : public std::runtime_error {
 enum class Step { link, object, explain };
 
 struct Options {
-  std::vector<std::string> cuda_sources;   ///< files with host and device code
-  std::vector<std::string> host_sources;   ///< C and C++ files
-  std::vector<std::string> link_inputs;    ///< objects, libraries and options for the linker, in order
-  std::vector<std::string> both;           ///< options for each half of a file: -I, -D, -std
-  std::vector<std::string> host;           ///< options for the host half only
+  std::vector<std::string> cuda_sources;                     ///< files with host and device code
+  std::vector<std::string> host_sources;                     ///< C and C++ files
+  std::vector<std::string> link_inputs;                      ///< objects, libraries and options for the linker, in order
+  std::vector<std::string> both;                             ///< options for each half of a file: -I, -D, -std
+  std::vector<std::string> host;                             ///< options for the host half only
   std::vector<std::pair<std::string, std::string>> targets;  ///< backends and architectures that were asked for with --for
-  std::string nvidia = "compute_70";       ///< the architecture for NVIDIA's GPUs, from -arch and -gencode
-  std::string output;                      ///< -o; empty: a.out, or FILE.o
+  std::string nvidia = "compute_70";                         ///< the architecture for NVIDIA's GPUs, from -arch and -gencode
+  std::string output;                                        ///< -o; empty: a.out, or FILE.o
   Step step = Step::link;
   bool fast_math = false;
-  bool fuse = true;                        ///< whether a * b + c may be rounded once
+  bool fuse = true;  ///< whether a * b + c may be rounded once
   bool verbose = false;
-  std::vector<std::string> ignored;        ///< options that mean nothing to Clang or to the backends, for a note
+  std::vector<std::string> ignored;  ///< options that mean nothing to Clang or to the backends, for a note
 };
 
 /// Reads the command line after `weir c++`. Throws UsageError, which names the option and the remedy.

@@ -166,7 +166,8 @@ class ClangCompilation {
       // All releases of ROCm that Weir supports read code objects of version 4.
       add({"-x", "hip", "--no-gpu-bundle-output", "-nogpuinc", "--offload-arch=" + request_.architecture,
            "-mcode-object-version=4"});
-      add({library ? "--rocm-device-lib-path=" + found([&] { return rocm_device_libraries(request_.architecture); }) : "-nogpulib"});
+      const auto libraries = [&] { return rocm_device_libraries(request_.architecture); };
+      add({library ? "--rocm-device-lib-path=" + found(libraries) : "-nogpulib"});
     }
     // A lane may pass an uninitialized variable to a shuffle, so Clang must not mark arguments as `noundef`.
     add({"-Xclang", "-no-enable-noundef-analysis"});

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# program_test.sh WEIR SOURCE... [-- OPTION...]: compiles a whole CUDA program for the CPU with `weir c++`, and runs it there.
+# Exits 77, so that ctest skips the test, if this machine has no Clang for which there is a work-group pass, or no OpenMP.
+set -u
+weir=$1
+shift
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if ! "$weir" c++ --for host "$@" -o "$folder/program" >"$folder/log" 2>&1; then
+  cat "$folder/log" >&2
+  grep -q -e 'no Clang of version' -e 'cannot find -lomp' "$folder/log" && exit 77
+  exit 1
+fi
+cd "$folder" || exit 1
+WEIR_BACKEND=host ./program
