@@ -15,7 +15,7 @@ namespace {
 
 struct KernelNode {
   const void* stub;
-  LoadedKernel* loaded;
+  std::shared_ptr<LoadedKernel> loaded;
   LaunchConfig config;
   cudaKernelNodeParams given;                     // with the addresses below
   std::shared_ptr<std::vector<void*>> arguments;  // addresses of copies
@@ -140,7 +140,7 @@ cudaGraph_t handle_of(std::shared_ptr<GraphList> graph) {
 // Copies the arguments of a kernel.
 KernelNode kernel_node(DeviceState& device, const cudaKernelNodeParams& given) {
   check(given.extra == nullptr, cudaErrorNotSupported);
-  KernelNode node{given.func, &kernel_of(given.func, device),         {},
+  KernelNode node{given.func, kernel_of(given.func, device),          {},
                   given,      std::make_shared<std::vector<void*>>(), std::make_shared<std::vector<std::max_align_t>>()};
   node.config = launch_config(*node.loaded, device, given.gridDim, given.blockDim, given.sharedMemBytes);
   const std::span<const Parameter> parameters = node.loaded->kernel->parameters();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,7 +23,7 @@ struct Binary {
 struct Function {
   Binary* binary;
   const char* name;                                   // mangled
-  std::vector<std::unique_ptr<LoadedKernel>> loaded;  // by device
+  std::vector<std::shared_ptr<LoadedKernel>> loaded;  // by device
 };
 
 struct Variable {
@@ -35,7 +36,9 @@ struct Program {
   std::shared_mutex mutex;
   std::unordered_map<const void*, Function> functions;
   std::unordered_map<const void*, Variable> variables;
-  std::vector<Binary*> binaries;  // never freed: work may still use their modules when the program ends
+  // Work may still run when a program ends or closes a library, so modules and kernels stay loaded.
+  std::vector<Binary*> binaries;
+  std::vector<std::shared_ptr<LoadedKernel>> ended;
 };
 
 Program& program() {
@@ -70,7 +73,8 @@ void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::
   const StreamPtr stream = stream_of(handle);
   DeviceState& device = current();
   check(stream->device() == *device.device, cudaErrorInvalidResourceHandle);
-  const LoadedKernel& loaded = kernel_of(function, device);
+  const std::shared_ptr<LoadedKernel> shared = kernel_of(function, device);
+  const LoadedKernel& loaded = *shared;
   LaunchConfig config = launch_config(loaded, device, grid, block, shared_bytes);
   config.cooperative = attributes.cooperative;
   config.programmatic_stream_serialization = attributes.programmatic_stream_serialization;
@@ -126,27 +130,27 @@ int active_blocks(const LoadedKernel& loaded, int block_size, std::size_t shared
 
 }  // namespace
 
-LoadedKernel& kernel_of(const void* stub, DeviceState& state) {
+std::shared_ptr<LoadedKernel> kernel_of(const void* stub, DeviceState& state) {
   Program& all = program();
   const auto ordinal = static_cast<std::size_t>(state.device->ordinal());
   {
     const std::shared_lock lock(all.mutex);
     const auto found = all.functions.find(stub);
     check(found != all.functions.end(), cudaErrorInvalidDeviceFunction);
-    if (ordinal < found->second.loaded.size() && found->second.loaded[ordinal]) return *found->second.loaded[ordinal];
+    if (ordinal < found->second.loaded.size() && found->second.loaded[ordinal]) return found->second.loaded[ordinal];
   }
   const std::lock_guard lock(all.mutex);
   const auto found = all.functions.find(stub);
   check(found != all.functions.end(), cudaErrorInvalidDeviceFunction);
-  std::unique_ptr<LoadedKernel>& loaded = of_device(found->second.loaded, *state.device);
+  std::shared_ptr<LoadedKernel>& loaded = of_device(found->second.loaded, *state.device);
   if (!loaded) {
     KernelPtr kernel = module_of(*found->second.binary, *state.device).untyped_kernel(found->second.name);
     // A stub passes addresses only.
     check(kernel->has_parameter_sizes(), cudaErrorNotSupported);
     const KernelProperties properties = kernel->properties();
-    loaded = std::make_unique<LoadedKernel>(std::move(kernel), properties);
+    loaded = std::make_shared<LoadedKernel>(LoadedKernel{std::move(kernel), properties});
   }
-  return *loaded;
+  return loaded;
 }
 
 LaunchConfig launch_config(const LoadedKernel& loaded, const DeviceState& device, dim3 grid, dim3 block,
@@ -209,10 +213,8 @@ void __cudaUnregisterFatBinary(void** handle) {
   Program& all = program();
   const std::lock_guard lock(all.mutex);
   const auto belongs = [&](const auto& entry) { return reinterpret_cast<void**>(entry.second.binary) == handle; };
-  // The kernels stay loaded, because work may still run.
   for (auto& entry : all.functions) {
-    if (!belongs(entry)) continue;
-    for (auto& loaded : entry.second.loaded) static_cast<void>(loaded.release());
+    if (belongs(entry)) std::ranges::move(entry.second.loaded, std::back_inserter(all.ended));
   }
   std::erase_if(all.functions, belongs);
   std::erase_if(all.variables, belongs);
@@ -274,7 +276,8 @@ void cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
 
 void cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
   check(attributes != nullptr);
-  const LoadedKernel& loaded = kernel_of(function, current());
+  const std::shared_ptr<LoadedKernel> shared = kernel_of(function, current());
+  const LoadedKernel& loaded = *shared;
   const KernelProperties& p = loaded.properties;
   *attributes = {};
   attributes->sharedSizeBytes = p.static_shared_memory_bytes;
@@ -292,7 +295,8 @@ void cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function)
 
 void cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   DeviceState& device = current();
-  LoadedKernel& loaded = kernel_of(function, device);
+  const std::shared_ptr<LoadedKernel> shared = kernel_of(function, device);
+  LoadedKernel& loaded = *shared;
   switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize: {
       const std::size_t most = device.properties.sharedMemPerBlockOptin;
@@ -323,7 +327,7 @@ void cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig config
 
 void cudaFuncGetName(const char** name, const void* function) {
   check(name != nullptr);
-  *name = kernel_of(function, current()).kernel->name().c_str();
+  *name = kernel_of(function, current())->kernel->name().c_str();
 }
 
 void cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int blockSize, size_t sharedBytes) {
@@ -334,12 +338,13 @@ void cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* func
 void cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int blockSize,
                                                             size_t sharedBytes, unsigned int flags) {
   check(blocks != nullptr && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
-  *blocks = active_blocks(kernel_of(function, current()), blockSize, sharedBytes);
+  *blocks = active_blocks(*kernel_of(function, current()), blockSize, sharedBytes);
 }
 
 void cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int blockSize) {
   check(bytes != nullptr && blocks > 0);
-  const LoadedKernel& loaded = kernel_of(function, current());
+  const std::shared_ptr<LoadedKernel> shared = kernel_of(function, current());
+  const LoadedKernel& loaded = *shared;
   check(active_blocks(loaded, blockSize, 0) >= blocks);
   std::size_t fits = 0;
   std::size_t exceeds = most_shared(loaded, current()) + 1;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -292,7 +293,7 @@ struct LoadedKernel {
 };
 
 /// The kernel of a stub on a device, which is loaded at the first use. Fails with cudaErrorInvalidDeviceFunction.
-LoadedKernel& kernel_of(const void* stub, DeviceState& device);
+std::shared_ptr<LoadedKernel> kernel_of(const void* stub, DeviceState& device);
 /// Checks the shape of a launch as CUDA does.
 LaunchConfig launch_config(const LoadedKernel& kernel, const DeviceState& device, dim3 grid, dim3 block,
                            std::size_t shared_bytes);
