@@ -20,17 +20,18 @@
 #include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
-#include "kernels/groups.hpp"
 #include "kernels/fiber_threads.hpp"
 #include "kernels/fp8.hpp"
 #include "kernels/gpu_entries.hpp"
 #include "kernels/gpu_library.hpp"
+#include "kernels/groups.hpp"
 #include "kernels/half.hpp"
 #include "kernels/kernel_prelude.hpp"
 #include "kernels/kernel_prelude_cuda.hpp"
 #include "kernels/kernel_prelude_groups.hpp"
 #include "kernels/kernel_prelude_math.hpp"
 #include "kernels/kernel_prelude_packed.hpp"
+#include "kernels/lane_functions.hpp"
 #include "kernels/math_constants.hpp"
 #include "kernels/program_language.hpp"
 #include "kernels/runtime_atomics.hpp"
@@ -209,7 +210,11 @@ std::string device_header(Target target) {
         .append(both_begin)
         .append(kernels::fiber_threads)
         .append(both_end);
-    text.append("#else\n#undef WEIR_GPU\n#endif\n").append(both_begin).append(kernels::device_threads).append(both_end);
+    text.append("#else\n#undef WEIR_GPU\n#endif\n")
+        .append(both_begin)
+        .append(kernels::lane_functions)
+        .append(kernels::device_threads)
+        .append(both_end);
   } else {
     text.append("#define WEIR_ENTRY WEIR_DEVICE WEIR_ALWAYS_INLINE\n#define WEIR_PURE\n#define WEIR_CONVERGENT\n");
     text.append(kernels::device_entries)
@@ -218,6 +223,7 @@ std::string device_header(Target target) {
         .append(Text(kernels::gpu_entries).replace("typedef long clock_t;\n", ""))
         .append(nvidia ? kernels::nvidia_grid : kernels::amd_grid)
         .append(both_begin)
+        .append(kernels::lane_functions)
         .append(kernels::device_threads)
         .append(both_end);
     text.append(nvidia ? std::string_view(nvidia_library()) : kernels::amd_library).append(gpu_library());

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <regex>
 #include <set>
@@ -191,11 +192,15 @@ class Compilation {
     }
     append(words, {"-fdeclspec", "-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument", "-isystem",
                    chain_.headers.string(), "-include", "cuda_runtime.h"});
+    // The halves give static variables of the device the same names.
+    append(words, {"-Xclang", "-cuid=" + unit_});
+    if (options_.per_thread_streams) append(words, {"-Xclang", "-fgpu-default-stream=per-thread"});
     append(words, options_.both);
     return words;
   }
 
   void compile(const std::string& source, const std::string& object) {
+    unit_ = fmt::format("{:x}", std::hash<std::string>()(fs::absolute(source).string()));
     detail::BundleWriter bundle;
     bundle.add(detail::record::source, fs::path(source).filename().string(), std::string_view());
     const bool explains = options_.step == Step::explain;
@@ -368,6 +373,7 @@ class Compilation {
   const Options& options_;
   const Toolchain& chain_;
   Words environment_;
+  std::string unit_;  // identifies the file that is being compiled
   const detail::TemporaryFolder folder_;
 };
 

@@ -10,15 +10,15 @@
 namespace weir::cxx {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Names = std::vector<std::string_view>;
 
-bool is_one_of(std::string_view word, const Words& words) {
+bool is_one_of(std::string_view word, const Names& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 // Options without a value that change nothing here: the language always has what they switch on, or they concern nvcc's own
 // steps.
-const Words without_meaning = {"--expt-relaxed-constexpr",
+const Names without_meaning = {"--expt-relaxed-constexpr",
                                "-expt-relaxed-constexpr",
                                "--expt-extended-lambda",
                                "-expt-extended-lambda",
@@ -30,18 +30,18 @@ const Words without_meaning = {"--expt-relaxed-constexpr",
                                "--machine=64",
                                "-restrict",
                                "--restrict"};
-const Words without_effect = {"-G",         "--device-debug",   "-keep",           "--keep",
+const Names without_effect = {"-G",         "--device-debug",   "-keep",           "--keep",
                               "-res-usage", "--resource-usage", "--source-in-ptx", "-src-in-ptx"};
 // Options with a value that change nothing here.
-const Words with_value = {
+const Names with_value = {
     "-Xptxas",   "--ptxas-options", "-maxrregcount", "--maxrregcount", "-ccbin",         "--compiler-bindir",
     "-t",        "--threads",       "-cudart",       "--cudart",       "-diag-suppress", "--diag-suppress",
     "-Xcudafe",  "--Xcudafe",       "-Xnvlink",      "-Xfatbin",       "-ftz",           "--ftz",
     "-prec-div", "--prec-div",      "-prec-sqrt",    "--prec-sqrt",    "-split-compile", "--split-compile",
     "-keep-dir", "--keep-dir",      "-err-no"};
 // CUDA's libraries that are not there. The runtime's own names are dropped.
-const Words own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc"};
-const Words missing_libraries = {"cublas", "cublasLt", "cufft", "curand", "cusparse",   "cusolver", "cudnn",
+const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc"};
+const Names missing_libraries = {"cublas", "cublasLt", "cufft", "curand", "cusparse",   "cusolver", "cudnn",
                                  "nvjpeg", "nppc",     "nppi",  "npps",   "nvToolsExt", "cupti",    "nvml"};
 
 std::vector<std::string> split(std::string_view text) {
@@ -204,7 +204,8 @@ class Parser {
   void choose_default_stream(const std::string& stream) {
     if (stream != "per-thread" && stream != "legacy" && stream != "null")
       throw UsageError(fmt::format("--default-stream {}: write legacy or per-thread", stream));
-    if (stream == "per-thread") options_.both.emplace_back("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
+    options_.per_thread_streams = stream == "per-thread";
+    if (options_.per_thread_streams) options_.both.emplace_back("-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1");
   }
 
   void add_input(const std::string& word) {

@@ -29,6 +29,7 @@ struct Options {
   Step step = Step::link;
   bool fast_math = false;
   bool fuse = true;  ///< whether a * b + c may be rounded once
+  bool per_thread_streams = false;         ///< stream 0 is each thread's own
   bool verbose = false;
   std::vector<std::string> ignored;  ///< options that mean nothing to Clang or to the backends, for a note
 };
