@@ -174,6 +174,11 @@ int main(int argc, char** argv) {
       "be created\n  2  the command line does not parse\n  3  the output could not be written\n");
   new_command->add_option("FOLDER", new_folder, "A new or empty folder; its name becomes the program's name")->required();
 
+  // Only for the list of commands: `weir::cxx::run` parses its options.
+  add("Begin a program", "c++", "Compile a whole CUDA program for all backends: weir c++ prog.cu -o prog",
+      "It takes nvcc's options: docs/cuda-programs.md.\n\nExit status:\n  0  done\n  1  it does not compile, or no Clang "
+      "was found\n  2  the command line is wrong\n");
+
   weir::tool::RunOptions run_options;
   auto& variables = run_options.variables;
   CLI::App* const run_command =
