@@ -148,15 +148,17 @@ class Runner {
     }
     sizes_.push_back(bytes);
     const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
-    if (!llvm::isa_and_nonnull<llvm::DICompositeType>(plain(parameter.type)) || is_enumeration(parameter.type))
-      known_ |= bit;
+    // The kind of a pointer stays unknown, because tools take a value of 8 bytes that is known to be a number for no
+    // address.
+    if (is_number(parameter.type)) known_ |= bit;
     if (is_floating(parameter.type)) floating_ |= bit;
     if (is_pointer_to_const(parameter.type)) constant_ |= bit;
   }
 
-  static bool is_enumeration(const llvm::DIType* type) {
-    const auto* const composite = llvm::dyn_cast_or_null<llvm::DICompositeType>(plain(type));
-    return composite != nullptr && composite->getTag() == llvm::dwarf::DW_TAG_enumeration_type;
+  static bool is_number(const llvm::DIType* type) {
+    const llvm::DIType* const own = plain(type);
+    return llvm::isa_and_nonnull<llvm::DIBasicType>(own) ||
+           (own != nullptr && own->getTag() == llvm::dwarf::DW_TAG_enumeration_type);
   }
 
   std::uint64_t size_of(const Parameter& parameter) {

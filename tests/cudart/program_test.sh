@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# program_test.sh WEIR SOURCE... [-- OPTION...]: compiles a whole CUDA program for the CPU with `weir c++`, and runs it there.
-# Exits 77, so that ctest skips the test, if this machine has no Clang for which there is a work-group pass, or no OpenMP.
+# program_test.sh WEIR OPTION... SOURCE: compiles a whole CUDA program for the CPU with `weir c++`, and runs it there. The
+# variable RUN_WITH has words before the program, such as those of `weir race`. Exits 77, so that ctest skips the test, if this
+# machine has no Clang for which there is a work-group pass, or no OpenMP for it.
 set -u
 weir=$1
 shift
@@ -13,4 +14,5 @@ if ! "$weir" c++ --for host "$@" -o "$folder/program" >"$folder/log" 2>&1; then
   exit 1
 fi
 cd "$folder" || exit 1
-WEIR_BACKEND=host ./program
+# shellcheck disable=SC2086  # several words
+WEIR_BACKEND=host ${RUN_WITH-} ./program
