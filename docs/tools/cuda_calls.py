@@ -24,7 +24,7 @@ def rows():
             title = match["title"].strip()
             continue
         body, kind = match["body"], match["kind"]
-        note = "".join(re.findall(r'"([^"]*)"', body))
+        note = "".join(re.findall(r'"([^"]*)"', body)).replace("<<<…>>>", "`<<<…>>>`")
         words = body.split(",")
         if kind in ("MISSING", "MISSING_TYPE"):
             missing.setdefault(note, []).append(words[0].strip())
