@@ -167,9 +167,8 @@ TEST_CASE("command: for an unknown command or option, the error suggests a simil
   says({"--verison"}, "unknown option '--verison'; did you mean '--version'?");
   says({"info", "--jsn"}, "unknown option '--jsn'; did you mean '--json'?");
   says({},
-       "a command is missing; the commands are info, doctor, kernels, cache, new, c++, run, timeline, record, replay, shake, "
-       "race, "
-       "stuck, flight");
+       "a command is missing; the commands are info, doctor, kernels, cache, new, c++, run, timeline, record, replay, "
+       "shake, race, stuck, flight");
   says({"kernels"}, "a command is missing; the commands are inspect");
   says({"kernels", "inspct"}, "unknown command 'inspct'; did you mean 'inspect'?");
   says({"info", "--bakcend=host"}, "unknown option '--bakcend'; did you mean '--backend'?");
