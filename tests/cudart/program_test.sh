@@ -8,7 +8,10 @@ weir=$1
 shift
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-if ! "$weir" c++ --for host "$@" -o "$folder/program" >"$folder/log" 2>&1; then
+target=host
+# The default needs AVX2.
+if [ "$(uname -m)" = x86_64 ] && ! grep -q -w avx2 /proc/cpuinfo; then target='host x86-64'; fi
+if ! "$weir" c++ --for "$target" "$@" -o "$folder/program" >"$folder/log" 2>&1; then
   cat "$folder/log" >&2
   grep -q -e 'no Clang of version' -e 'cannot find -lomp' "$folder/log" && exit 77
   exit 1
