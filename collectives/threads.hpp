@@ -19,14 +19,15 @@
 /// The threads of collectives.
 namespace weir::collectives {
 
-/// Starts a thread that gets no signals, also no SIGPIPE of its own sockets. Throws `out_of_memory` if the system cannot.
+/// Starts a thread that gets no signals, also no SIGPIPE of its own sockets. Throws `out_of_memory`, for the
+/// function `operation`, if the system cannot.
 template <class Run>
-std::thread start_thread(const char* purpose, Run run) {
+std::thread start_thread(const char* operation, const char* purpose, Run run) {
   try {
     const support::SignalsBlocked blocked;
     return std::thread(std::move(run));
   } catch (const std::system_error& error) {
-    throw Error(Errc::out_of_memory, "creating a communicator", "",
+    throw Error(Errc::out_of_memory, operation, "",
                 fmt::format("the thread {} could not be started: {}; raise the limit on threads (ulimit -u, pids.max)",
                             purpose, error.what()));
   }
@@ -43,7 +44,7 @@ class Watch {
 
   void add(T& object) {
     const std::lock_guard lock(mutex_);
-    if (!is_started_) start_thread("for the timeouts of collectives", [this] { run(); }).detach();
+    if (!is_started_) start_thread("Communicator::from_id", "for the timeouts of collectives", [this] { run(); }).detach();
     is_started_ = true;
     watched_.push_back(&object);
     wake_.notify_one();

@@ -130,7 +130,7 @@ void Engine::connect(const Meeting& meeting) {
 std::shared_ptr<Engine> Engine::start(transport::Device& device, const Meeting& meeting) {
   const std::shared_ptr<Engine> engine(new Engine(device, meeting));
   engine->connect(meeting);
-  collectives::start_thread("of a communicator", [engine] { engine->run(); }).detach();
+  collectives::start_thread("Communicator::from_environment", "of a communicator", [engine] { engine->run(); }).detach();
   // The thread owns the engine. The pointer that is returned ends the thread when its last copy is destroyed.
   return {engine.get(), [engine](Engine*) {
             const std::lock_guard lock(engine->mutex_);

@@ -66,7 +66,8 @@ class LocalGroup::Workers {
     const std::lock_guard lock(mutex_);
     wanted = std::min<std::size_t>(wanted, std::max(1U, std::thread::hardware_concurrency()));
     try {
-      for (; threads_ < wanted; ++threads_) start_thread("for the work of collectives", [this] { work(); }).detach();
+      for (; threads_ < wanted; ++threads_)
+        start_thread("Communicator::from_devices", "for the work of collectives", [this] { work(); }).detach();
     } catch (const Error&) {
       if (threads_ == 0) throw;
     }

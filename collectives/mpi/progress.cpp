@@ -39,7 +39,7 @@ Progress& Progress::instance() {
 void Progress::ensure_started() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable()) return;
-  thread_ = collectives::start_thread("that calls MPI", [this] { run(); });
+  thread_ = collectives::start_thread("Communicator::from_mpi", "that calls MPI", [this] { run(); });
 }
 
 void Progress::begin(const SharedPtr& shared, const std::vector<CollectiveCall>& calls, collectives::StepEnd end) {

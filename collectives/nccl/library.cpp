@@ -141,7 +141,12 @@ std::vector<CommunicatorPtr> Library::create(const CommunicatorRequest& request)
   // Everything that can throw must come before the group begins. If a group ended early, the library would wait for the
   // missing ranks.
   std::vector<std::shared_ptr<void>> current(comms.size());  // the first device's is made last, and ended first
-  for (std::size_t i = current.size(); i-- > 0;) current[i] = vendor_.make_current(*request.devices[i]);
+  try {
+    for (std::size_t i = current.size(); i-- > 0;) current[i] = vendor_.make_current(*request.devices[i]);
+  } catch (...) {
+    for (std::shared_ptr<void>& made : current) made.reset();  // a vector's destructor may end them in another order
+    throw;
+  }
   int result = api_.GroupStart();
   for (std::size_t i = 0; i < comms.size() && (result == success || result == in_progress); ++i) {
     Config config;

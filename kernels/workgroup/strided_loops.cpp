@@ -239,7 +239,8 @@ class Stepper {
       map[&phi] = made;
       kept.emplace_back(&phi, made);
     }
-    Value* const thread = call_builtin(builder_, "__weir_tid", {builder_.getInt32(0)}, 1024);
+    Value* const thread = call_builtin(builder_, "__weir_tid", {builder_.getInt32(0)},
+                                       1U << 16U);  // blocks that run as one have so many threads
     Value* const index = builder_.CreateAdd(first, builder_.CreateZExtOrTrunc(thread, type_), "index");
     map[loop_.index] = index;
     BasicBlock* const body = copy_body(map, join);

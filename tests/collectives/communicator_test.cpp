@@ -386,6 +386,20 @@ TEST_CASE("abort ends what waits, on all ranks") {
   CHECK(says(error_of([&] { four.all[3]->check(); }), "Communicator::abort was called"));
 }
 
+TEST_CASE("communicators may go while their work is under way") {
+  std::vector<StreamPtr> streams;
+  std::vector<Buffer<int>> data;
+  {
+    Four four;
+    streams = four.streams;
+    for (Device* const device : four.devices) data.push_back(device->allocate<int>(1 << 20));
+    for (std::size_t i = 0; i < 4; ++i) streams[i]->fill(data[i], 3);
+    four.each(
+        [&](Communicator& c, Stream& s) { c.all_reduce(data[static_cast<std::size_t>(c.rank())], Reduction::sum, s); });
+  }
+  for (std::size_t i = 0; i < 4; ++i) CHECK(streams[i]->read(data[i]).back() == 12);
+}
+
 TEST_CASE("a stream that waits for a rank which never called goes on once the communicators have gone") {
   StreamPtr stream;
   {

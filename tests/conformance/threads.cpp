@@ -67,7 +67,7 @@ CASE(WithBoard, "S23 S24 S27 many threads wait for one stream at once while it i
     }
     const StreamPtr mine = device().create_stream();
     for (std::uint32_t i = 1; i <= rounds; ++i) {
-      // Ordered behind this thread's own work on the s, whatever the others do to its cached event meanwhile.
+      // Ordered behind this thread's own work on `s`, whatever the others do to its cached event meanwhile.
       board.set(*s, t, i);
       mine->wait(*s);
       board.move(*mine, 10 + t, t);
