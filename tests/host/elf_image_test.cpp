@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "backends/host/compile/compiler.hpp"
 #include "core/base/child_process.hpp"

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <stdexcept>
-#include <string>
 
 #include "weir/weir.hpp"
 

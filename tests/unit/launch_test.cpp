@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <limits>
