@@ -326,14 +326,7 @@ class Compilation {
   }
 
   std::string ptx(const std::string& source, Words command, const std::string& image) const {
-    static const std::regex declared(R"(\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+))");
-    const auto lacking = [&] {
-      const std::string text = read_file(image);
-      std::set<std::string> names;
-      for (std::sregex_iterator at(text.begin(), text.end(), declared), end; at != end; ++at) names.insert((*at)[1]);
-      for (const char* const of_driver : {"vprintf", "malloc", "free", "__assertfail"}) names.erase(of_driver);
-      return names;
-    };
+    const auto lacking = [&] { return kernel_tool::undefined_in_ptx(read_file(image)); };
     succeed(command);
     std::set<std::string> names = lacking();
     if (!names.empty() && names.lower_bound("__nv_") != names.end() && names.lower_bound("__nv_")->starts_with("__nv_")) {

@@ -200,18 +200,14 @@ class ClangCompilation {
     if (nvidia_) command.emplace_back("-S");
     command.insert(command.end(), {file("rewritten.cu"), "-o", file("image")});
     std::set<std::string> lacking;
-    const auto find = [&](const std::string& text, const std::regex& pattern) {
-      for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) lacking.insert((*at)[1]);
-    };
     if (nvidia_) {
       log_ = succeed(command);
-      static const std::regex declared(R"(\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+))");
-      find(read_file(file("image")), declared);
-      for (const char* const of_driver : {"vprintf", "malloc", "free", "__assertfail"}) lacking.erase(of_driver);
+      lacking = undefined_in_ptx(read_file(file("image")));
     } else {
       const detail::ChildOutcome outcome = call_compiler(command, request_.architecture);
       static const std::regex undefined(R"(undefined (?:hidden )?symbol: ([\w$]+))");
-      find(outcome.output, undefined);
+      const std::string& text = outcome.output;
+      for (std::sregex_iterator at(text.begin(), text.end(), undefined), end; at != end; ++at) lacking.insert((*at)[1]);
       if (outcome.status != 0 && lacking.empty()) fail_to_compile(command, request_.architecture, outcome.output);
       log_ = outcome.output;
     }

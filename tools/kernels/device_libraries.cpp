@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <stdexcept>
 #include <vector>
 
@@ -50,6 +51,14 @@ fs::path rocm_device_libraries(const std::string& architecture) {
                     found.string(), architecture));
   }
   return found;
+}
+
+std::set<std::string> undefined_in_ptx(const std::string& ptx) {
+  static const std::regex declared(R"(\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+))");
+  std::set<std::string> names;
+  for (std::sregex_iterator at(ptx.begin(), ptx.end(), declared), end; at != end; ++at) names.insert((*at)[1]);
+  for (const char* const of_driver : {"vprintf", "malloc", "free", "__assertfail"}) names.erase(of_driver);
+  return names;
 }
 
 }  // namespace weir::kernel_tool

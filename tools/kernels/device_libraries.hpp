@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 /// The vendors' libraries of device functions, with which Clang compiles `sinf` and the like for GPUs.
@@ -13,5 +14,8 @@ std::filesystem::path libdevice();
 /// The folder of ROCm's device libraries, which must support `architecture`, such as gfx90a. Throws std::runtime_error with
 /// the remedy if there is none, or if it does not.
 std::filesystem::path rocm_device_libraries(const std::string& architecture);
+
+/// The functions that PTX code calls and neither it nor the driver defines.
+std::set<std::string> undefined_in_ptx(const std::string& ptx);
 
 }  // namespace weir::kernel_tool
