@@ -24,6 +24,7 @@
 #include "kernels/workgroup/exponential.hpp"
 #include "kernels/workgroup/joined_blocks.hpp"
 #include "kernels/workgroup/kept_values.hpp"
+#include "kernels/workgroup/lockstep.hpp"
 #include "kernels/workgroup/on_fibers.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/private_arrays.hpp"
@@ -206,10 +207,11 @@ unsigned lanes_of(llvm::Function& kernel) {
   return has_rows ? warp_size / 2 : warp_size;
 }
 
-void form(llvm::Function& kernel, const Reach& reach, const llvm::TargetLibraryInfo& library) {
+void form(llvm::Function& kernel, const Reach& reach, const Variables& shared, const llvm::TargetLibraryInfo& library) {
   reach.check(kernel);
   if (const llvm::Instruction* const wait = find_wait(kernel))
     throw Refused("its threads may wait for each other in a loop with atomic accesses", wait);
+  if (kernel.hasFnAttribute("weir.program")) keep_lockstep(kernel, shared);
   if (needs_warps(kernel)) {
     if (threads_of_warp(*kernel.getParent()) != warp_size)
       throw Refused("it has functions of warps, or volatile accesses, and warps are not of 32 threads", nullptr);
@@ -257,7 +259,7 @@ llvm::PreservedAnalyses FormWorkGroups::run(llvm::Module& module, llvm::ModuleAn
   for (llvm::Function* kernel : found) {
     record_accesses(*kernel);
     try {
-      form(*kernel, reach, functions.getResult<llvm::TargetLibraryAnalysis>(*kernel));
+      form(*kernel, reach, shared, functions.getResult<llvm::TargetLibraryAnalysis>(*kernel));
     } catch (const Refused& refused) {
       const llvm::DiagnosticLocation place = refused.where != nullptr
                                                  ? llvm::DiagnosticLocation(llvm::DebugLoc(refused.where))

@@ -73,6 +73,7 @@ class Runner {
     run_->setAttributes(
         llvm::AttributeList::get(kernel_.getContext(), kernel_.getAttributes().getFnAttrs(), llvm::AttributeSet(), {}));
     run_->addFnAttr("weir.run", kernel_.getName());
+    run_->addFnAttr("weir.program");
     run_->setSubprogram(kernel_.getSubprogram());
     kernel_.setSubprogram(nullptr);
     run_->splice(run_->begin(), &kernel_);

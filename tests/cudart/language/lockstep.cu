@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels in which the lanes of a warp rely on their lockstep, without __syncwarp: by volatile shared memory, and by plain one.
+#include "check.h"
+
+template <unsigned size>
+__device__ void finish(volatile int* data, unsigned i) {
+  if (size >= 64) data[i] += data[i + 32];
+  if (size >= 32) data[i] += data[i + 16];
+  if (size >= 16) data[i] += data[i + 8];
+  if (size >= 8) data[i] += data[i + 4];
+  if (size >= 4) data[i] += data[i + 2];
+  if (size >= 2) data[i] += data[i + 1];
+}
+template <unsigned size>
+__global__ void reduce(const int* in, int* out) {
+  extern __shared__ int tile[];
+  const unsigned i = threadIdx.x;
+  tile[i] = in[i];
+  __syncthreads();
+  for (unsigned s = size / 2; s > 32; s >>= 1) {
+    if (i < s) tile[i] += tile[i + s];
+    __syncthreads();
+  }
+  if (i < 32) finish<size>(tile, i);
+  if (i == 0) *out = tile[0];
+}
+
+// A sum over the lanes before each lane, and a transpose, whose rows the lanes write and whose columns they read.
+__global__ void exchange(const int* in, int* sums, int* transposed) {
+  __shared__ int tile[2][33], square[8][8];
+  const unsigned i = threadIdx.x;
+  int sum = in[i];
+  tile[0][i] = sum;
+  for (unsigned step = 1, from = 0; step < 32; step *= 2, from ^= 1) {
+    if (i >= step) sum += tile[from][i - step];
+    tile[from ^ 1][i] = sum;
+  }
+  sums[i] = sum;
+  for (unsigned k = 0; k < 2; ++k) square[i / 8 + 4 * k][i % 8] = in[i + 32 * k];
+  for (unsigned k = 0; k < 2; ++k) transposed[i + 32 * k] = square[i % 8][i / 8 + 4 * k];
+}
+
+int main() {
+  Numbers<int, 256> in;
+  Numbers<int, 1> out;
+  reduce<256><<<1, 256, 256 * sizeof(int)>>>(in.device, out.device);
+  CHECK_KERNEL();
+  CHECK(out.read()[0] == 255 * 128);
+
+  Numbers<int, 32> sums;
+  Numbers<int, 64> transposed;
+  exchange<<<1, 32>>>(in.device, sums.device, transposed.device);
+  CHECK_KERNEL();
+  for (int i = 0; i < 32; ++i) CHECK(sums.read()[i] == i * (i + 1) / 2);
+  for (int i = 0; i < 64; ++i) CHECK(transposed.read()[i] == i % 8 * 8 + i / 8);
+  return 0;
+}
