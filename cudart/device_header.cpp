@@ -33,6 +33,7 @@
 #include "kernels/kernel_prelude_packed.hpp"
 #include "kernels/lane_functions.hpp"
 #include "kernels/math_constants.hpp"
+#include "kernels/matrix_products.hpp"
 #include "kernels/program_language.hpp"
 #include "kernels/runtime_atomics.hpp"
 
@@ -315,6 +316,9 @@ void write_headers(const std::filesystem::path& folder) {
   write(folder / "cooperative_groups.h", header("_COOPERATIVE_GROUPS_H_", kernels::groups_text));
   write(folder / "cooperative_groups/reduce.h", "#include <cooperative_groups.h>\n");
   write(folder / "cooperative_groups/scan.h", "#include <cooperative_groups.h>\n");
+  write(folder / "cuda/barrier", header("_CUDA_BARRIER", kernels::barrier_header));
+  write(folder / "cublas_v2.h", header("CUBLAS_V2_H_", kernels::cublas));
+  write(folder / "cublasLt.h", header("CUBLASLT_H_", kernels::cublas_lt));
   write(folder / "weir_xorwow_jumps.h", xorwow_jumps());
   for (const auto& [name, text] : kernels::cub_files)
     write(folder / name, std::string("#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n").append(text));

@@ -79,12 +79,16 @@ bool is_logged() noexcept {
   return logged;
 }
 
+// Whether an assertion failed whose text no driver prints.
+bool is_assertion(const Error& error) noexcept {
+  return error.errc() == Errc::device_fault && error.detail().find("the assertion '") != std::string::npos;
+}
+
 // The number of an error of Weir. CUDA's driver and runtime have the same numbers; the driver's is more exact.
 cudaError_t number_of(const Error& error) noexcept {
   if (error.native().code != 0 && error.native().name.starts_with("CUDA_ERROR_"))
     return static_cast<cudaError_t>(error.native().code);
-  if (error.errc() == Errc::device_fault && error.detail().find("the assertion '") != std::string::npos)
-    return cudaErrorAssert;
+  if (is_assertion(error)) return cudaErrorAssert;
   return number_of(error.errc());
 }
 
@@ -111,7 +115,8 @@ cudaError_t failed(const char* name) noexcept {
     if (thrown.errc() == Errc::device_fault) {
       cudaError_t none = cudaSuccess;
       try {
-        current().fault.compare_exchange_strong(none, error);
+        const bool first = current().fault.compare_exchange_strong(none, error);
+        if (first && is_assertion(thrown)) std::fprintf(stderr, "%s\n", thrown.detail().c_str());
       } catch (...) {  // the error itself is reported
       }
     }

@@ -226,4 +226,57 @@ WEIR_NEW void operator delete[](void* weir_memory, size_t) noexcept { ::free(wei
 #endif
 )weir";
 
+/// The text of `<cuda/barrier>`: barriers without a completion function. The last thread to arrive begins the next phase.
+inline constexpr std::string_view barrier_header = R"weir(
+#include <stddef.h>
+namespace cuda {
+enum thread_scope { thread_scope_system, thread_scope_device, thread_scope_block, thread_scope_thread };
+template <thread_scope weir_Scope>
+class barrier {
+ public:
+  class arrival_token {
+    friend class barrier;
+    unsigned int weir_phase;
+  };
+  barrier() = default;
+  barrier(const barrier&) = delete;
+  barrier& operator=(const barrier&) = delete;
+  __device__ explicit barrier(ptrdiff_t expected) { init(this, expected); }
+  friend __device__ inline void init(barrier* made, ptrdiff_t expected) {
+    made->weir_phase = 0;
+    made->weir_left = made->weir_expected = (unsigned int)expected;
+  }
+  static constexpr ptrdiff_t max() { return 0x7fffffff; }
+  __device__ arrival_token arrive(ptrdiff_t count = 1) {
+    arrival_token token;
+    token.weir_phase = *(volatile unsigned int*)&weir_phase;
+    weir_fence();
+    if (atomicSub(&weir_left, (unsigned int)count) == (unsigned int)count) {
+      weir_left = weir_expected;
+      weir_fence();
+      atomicAdd(&weir_phase, 1u);
+    }
+    return token;
+  }
+  __device__ void wait(arrival_token&& token) const {
+    while (*(const volatile unsigned int*)&weir_phase == token.weir_phase) __nanosleep(20);
+    weir_fence();
+  }
+  __device__ void arrive_and_wait() { wait(arrive()); }
+  __device__ void arrive_and_drop() {
+    atomicSub(&weir_expected, 1u);
+    arrive();
+  }
+
+ private:
+  static __device__ void weir_fence() {
+    if (weir_Scope == thread_scope_system) __threadfence_system();
+    else if (weir_Scope == thread_scope_device) __threadfence();
+    else __threadfence_block();
+  }
+  unsigned int weir_phase, weir_left, weir_expected;
+};
+}  // namespace cuda
+)weir";
+
 }  // namespace weir::kernels

@@ -39,10 +39,10 @@ const Names with_value = {
     "-Xcudafe",  "--Xcudafe",       "-Xnvlink",      "-Xfatbin",       "-ftz",           "--ftz",
     "-prec-div", "--prec-div",      "-prec-sqrt",    "--prec-sqrt",    "-split-compile", "--split-compile",
     "-keep-dir", "--keep-dir",      "-err-no"};
-// CUDA's libraries that are not there. The runtime's own names are dropped.
-const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc"};
-const Names missing_libraries = {"cublas", "cublasLt", "cufft", "curand", "cusparse",   "cusolver", "cudnn",
-                                 "nvjpeg", "nppc",     "nppi",  "npps",   "nvToolsExt", "cupti",    "nvml"};
+// CUDA's libraries that are not there. Those that the runtime or headers stand for are dropped.
+const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc", "cublas", "cublasLt"};
+const Names missing_libraries = {"cufft", "curand", "cusparse", "cusolver",   "cudnn", "nvjpeg",
+                                 "nppc",  "nppi",   "npps",     "nvToolsExt", "cupti", "nvml"};
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
