@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include "cudart/state.hpp"
@@ -192,9 +193,24 @@ void copy_from_symbol(void* to, const void* variable, std::size_t bytes, std::si
 
 }  // namespace
 
-BoxCopy box_copy(const cudaMemcpy3DParms& p) {
-  check(p.srcArray == nullptr && p.dstArray == nullptr, cudaErrorNotSupported);
+BoxCopy box_copy(cudaMemcpy3DParms p) {
   check_kind(p.kind);
+  // Of an array, positions and the extent count elements.
+  const auto replace_array = [&](const cudaArray* array, cudaPitchedPtr& pointer, cudaPos& pos) -> std::size_t {
+    if (array == nullptr) return 1;
+    const auto& [x, y, z, w, kind] = array->desc;
+    const auto element = static_cast<std::size_t>(x + y + z + w) / 8;
+    const std::size_t width = array->extent.width, height = std::max(array->extent.height, std::size_t{1}),
+                      depth = std::max(array->extent.depth, std::size_t{1});
+    check(pos.x + p.extent.width <= width && pos.y + p.extent.height <= height && pos.z + p.extent.depth <= depth);
+    pointer = {array->data, width * element, width, height};
+    pos.x *= element;
+    return element;
+  };
+  const std::size_t from = replace_array(p.srcArray, p.srcPtr, p.srcPos);
+  const std::size_t to = replace_array(p.dstArray, p.dstPtr, p.dstPos);
+  check(from == to || from == 1 || to == 1);
+  p.extent.width *= std::max(from, to);
   const cudaExtent& e = p.extent;
   const auto span = [&](const cudaPitchedPtr& pointer, const cudaPos& pos) {
     const std::size_t height = e.depth > 1 || pos.z > 0 ? pointer.ysize : e.height + pos.y;

@@ -36,6 +36,7 @@
 #include "kernels/matrix_products.hpp"
 #include "kernels/program_language.hpp"
 #include "kernels/runtime_atomics.hpp"
+#include "kernels/textures.hpp"
 
 namespace {
 
@@ -319,6 +320,7 @@ void write_headers(const std::filesystem::path& folder) {
   write(folder / "cuda/barrier", header("_CUDA_BARRIER", kernels::barrier_header));
   write(folder / "cublas_v2.h", header("CUBLAS_V2_H_", kernels::cublas));
   write(folder / "cublasLt.h", header("CUBLASLT_H_", kernels::cublas_lt));
+  write(folder / "weir_textures.h", std::string("#pragma once\n#pragma GCC system_header\n").append(kernels::textures));
   write(folder / "weir_xorwow_jumps.h", xorwow_jumps());
   for (const auto& [name, text] : kernels::cub_files)
     write(folder / name, std::string("#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n").append(text));

@@ -277,7 +277,7 @@ struct BoxCopy {
   PitchedSpan<std::byte> to;
   PitchedSpan<const std::byte> from;
 };
-BoxCopy box_copy(const cudaMemcpy3DParms& copy);
+BoxCopy box_copy(cudaMemcpy3DParms copy);
 /// Copies and fills of a node, whose parameters were checked before.
 void enqueue(Stream& stream, const BoxCopy& copy);
 void enqueue(Stream& stream, const cudaMemsetParams& fill);

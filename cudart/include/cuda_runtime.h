@@ -25,6 +25,9 @@
 
 #ifdef __cplusplus
 #include <weir_cuda_templates.h>
+#if __cplusplus >= 201103L
+#include <weir_textures.h>
+#endif
 
 #if defined(__CUDA__)
 /* Clang calls these two for `kernel<<<grid, block, bytes, stream>>>(…)`. */

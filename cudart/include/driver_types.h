@@ -10,7 +10,7 @@
 
 /* clang-format off */
 /* The types of CUDA's runtime: the names and numbers of CUDA 12, so that programs find every member that they use. What
-   Weir's runtime lacks (arrays, textures, surfaces, external memory) is declared in weir_cuda_calls.def as missing. */
+   Weir's runtime lacks (external memory) is declared in weir_cuda_calls.def as missing. */
 
 #define CUDART_CB
 #define CUDART_DEVICE __device__
@@ -65,8 +65,13 @@ enum cudaMemcpyKind {
 struct cudaPitchedPtr { void* ptr; size_t pitch, xsize, ysize; };
 struct cudaExtent { size_t width, height, depth; };
 struct cudaPos { size_t x, y, z; };
-/* Only a null pointer: Weir's runtime has no arrays. */
-struct cudaArray;
+enum cudaChannelFormatKind {
+  cudaChannelFormatKindSigned = 0, cudaChannelFormatKindUnsigned = 1, cudaChannelFormatKindFloat = 2,
+  cudaChannelFormatKindNone = 3
+};
+struct cudaChannelFormatDesc { int x, y, z, w; enum cudaChannelFormatKind f; };
+/* Rows without gaps. The other parts of arrays and textures are in weir_textures.h. */
+struct cudaArray { void* data; struct cudaChannelFormatDesc desc; struct cudaExtent extent; unsigned int flags; };
 struct cudaMemcpy3DParms {
   struct cudaArray* srcArray;
   struct cudaPos srcPos;

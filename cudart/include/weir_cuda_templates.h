@@ -219,19 +219,14 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, v
 
 /* --- What is missing */
 
-#define WEIR_CUDA_NO_TEXTURES(name) WEIR_CUDA_UNAVAILABLE(name, "Weir has no textures: read the memory itself")
-template <class T>
-WEIR_CUDA_NO_TEXTURES(cudaCreateChannelDesc)
-int cudaCreateChannelDesc();
 template <class T, int dimensions = 1, int mode = 0>
-struct WEIR_CUDA_UNAVAILABLE_TYPE(texture, "Weir has no textures: read the memory itself") texture {
+struct WEIR_CUDA_UNAVAILABLE_TYPE(texture, "Weir has texture objects only") texture {
   int missing;
 };
 template <class T, int dimensions = 1>
-struct WEIR_CUDA_UNAVAILABLE_TYPE(surface, "Weir has no surfaces: write the memory itself") surface {
+struct WEIR_CUDA_UNAVAILABLE_TYPE(surface, "Weir has surface objects only") surface {
   int missing;
 };
-#undef WEIR_CUDA_NO_TEXTURES
 
 #endif
 #endif
