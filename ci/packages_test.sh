@@ -43,6 +43,10 @@ for file in man1/weir.1 completions/weir site-functions/_weir vendor_completions
   grep -q "/$file\(\.gz\)\?$" "$root/weir-tools.list" || fail "weir-tools lacks $file"
 done
 grep -q 'man1/weir-kernels.1' "$root/libweir-dev.list" || fail "libweir-dev has no manual page of weir-kernels"
+grep -q '/libweir_cudart.so.0.1$' "$root/libweir0.1.list" || fail "libweir0.1 lacks libweir_cudart"
+for file in cuda_runtime.h weir_device_cpu.h; do
+  grep -q "/weir/cudart/include/$file\$" "$root/libweir-dev.list" || fail "libweir-dev lacks $file, for CUDA programs"
+done
 grep -q 'libtbb12' <<<"$(dpkg-deb -f "$packages"/libweir0.1-host_*.deb Depends)" || fail "the host plugin does not depend on libtbb12"
 # The work-group pass is in the folder of the host's plugin, and the package recommends the matching Clang.
 for pass in "$build"/lib/weir_workgroup-*.so; do
@@ -73,5 +77,14 @@ flags=$(PKG_CONFIG_PATH=$library/pkgconfig pkg-config --define-prefix --cflags -
 "$root/c_consumer"
 "$root/usr/bin/weir" info >/dev/null
 WEIR_TOOLS=race "$root/consumer" >/dev/null
+# `weir c++` finds what it needs in the packages.
+target=host
+if [ "$(uname -m)" = x86_64 ]; then target='host x86-64'; fi
+if "$root/usr/bin/weir" c++ --for "$target" tests/cudart/language/static_kernel.cu -o "$root/cuda_program" 2>"$build/packages.log"; then
+  WEIR_BACKEND=host "$root/cuda_program"
+elif ! grep -q 'no Clang of version' "$build/packages.log"; then
+  cat "$build/packages.log"
+  fail "weir c++ of the packages does not compile"
+fi
 if grep -r rpath "$library/pkgconfig"; then fail "the pkg-config file of a package has an rpath"; fi
 echo passed

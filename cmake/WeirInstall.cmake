@@ -53,14 +53,15 @@ install(TARGETS weir_kernel_tool EXPORT weirTargets RUNTIME DESTINATION "${CMAKE
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/weirConfig.cmake.in"
   "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake"
   INSTALL_DESTINATION "${weir_package_dir}"
-  PATH_VARS WEIR_PLUGIN_INSTALL_DIR)
+  PATH_VARS WEIR_PLUGIN_INSTALL_DIR CMAKE_INSTALL_BINDIR)
 # The compatibility follows the library's soname: before 1.0 each minor version may break programs, later only a major one.
 set(weir_compatibility SameMajorVersion)
 if(PROJECT_VERSION_MAJOR EQUAL 0)
   set(weir_compatibility SameMinorVersion)
 endif()
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake" COMPATIBILITY ${weir_compatibility})
-install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/WeirKernels.cmake" "${CMAKE_CURRENT_LIST_DIR}/WeirCudaPrograms.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/weirConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/weirConfigVersion.cmake"
   DESTINATION "${weir_package_dir}" COMPONENT development)
 file(RELATIVE_PATH weir_headers_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 # Further libraries that a program must link together with the static library.

@@ -91,7 +91,7 @@ endif()
 if(TARGET weir_command OR TARGET weir-conformance)
   weir_package(tools weir-tools
     "The command weir with its tools, and the conformance suite for authors of backends." DEPENDS "${weir_same}"
-    RECOMMENDS ${weir_library_package}-host)
+    RECOMMENDS ${weir_library_package}-host SUGGESTS libweir-dev)  # `weir c++` needs the development files
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 endif()
 include(CPack)

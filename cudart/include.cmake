@@ -23,5 +23,3 @@ add_custom_command(OUTPUT "${WEIR_CUDART_DEVICE_INCLUDE}/cuda_runtime.h"
   DEPENDS ${weir_cudart_headers} VERBATIM)
 add_custom_target(weir_device_headers ALL
   DEPENDS ${weir_device_headers} "${WEIR_CUDART_DEVICE_INCLUDE}/cuda_runtime.h")
-install(DIRECTORY "${WEIR_CUDART_DEVICE_INCLUDE}/"
-  DESTINATION "${CMAKE_INSTALL_LIBDIR}/weir/cudart/include" COMPONENT development)

@@ -34,6 +34,36 @@ runs() {
   printf 'ran with %s\n' "${plugin#"$folder"/}"
 }
 
+# test_cuda_program: a whole CUDA program, by CMake. Nothing comes from the folders that Weir was built from; a header that
+# changes is noticed, and nothing else is compiled again.
+test_cuda_program() {
+  local program="$folder/cuda program" target=host number
+  if [ "$(uname -m)" = x86_64 ]; then target='host x86-64'; fi
+  cp -r "$(dirname "$consumer")/cuda_program" "$program"
+  quietly "configuring a CUDA program" cmake -G Ninja -S "$program" -B "$program/build" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$folder/moved" "-DCUDA_PROGRAM_FOR=$target"
+  if ! cmake --build "$program/build" >"$folder/log" 2>&1; then
+    if grep -q 'no Clang of version' "$folder/log"; then
+      echo "no CUDA program is built: there is no Clang for it"
+      return
+    fi
+    cat "$folder/log"
+    fail "building a CUDA program failed"
+  fi
+  number=$(WEIR_BACKEND=host "$program/build/cuda_program") || fail "the CUDA program failed"
+  [ "$number" = 22 ] || fail "the CUDA program made $number of 7, not 22"
+  cat "$program/build/weir_cuda/cuda_program/main.cu.o.d" >"$folder/log"
+  ldd "$program/build/cuda_program" >>"$folder/log"
+  grep -q "$folder/moved/.*/weir/cudart/include/cuda_runtime.h" "$folder/log" || fail "the CUDA program does not depend on its headers"
+  if grep -F "$source/" "$folder/log"; then fail "the CUDA program uses files of Weir's source or build"; fi
+  sed -i 's/3/5/' "$program/include/factor.cuh"
+  quietly "building the CUDA program again" cmake --build "$program/build"
+  [ "$(grep -c 'Compiling' "$folder/log")" = 1 ] || { cat "$folder/log"; fail "not the one changed source is compiled again"; }
+  quietly "installing the CUDA program" cmake --install "$program/build" --prefix "$program/installed"
+  number=$(WEIR_BACKEND=host LD_LIBRARY_PATH=$1 "$program/installed/bin/cuda_program") || fail "the installed CUDA program failed"
+  [ "$number" = 36 ] || fail "the CUDA program made $number of 7, not 36"
+}
+
 test_installed() {
   quietly "installing" cmake --install "$build" --prefix "$folder/first"
   mv "$folder/first" "$folder/moved"
@@ -99,6 +129,8 @@ test_installed() {
       grep -q "$line" "$folder/log" || { cat "$folder/log"; fail "weir kernels inspect does not list '$line'"; }
     done
   fi
+
+  if [ -x "$folder/moved/bin/weir" ] && [ -e "${library%/*}/libweir_cudart.so" ]; then test_cuda_program "${library%/*}"; fi
 
   # The same without CMake, with the commands of docs/building.md. The program starts, and no variable names the library.
   # Without its -std=c++20 there is one error, which says so.

@@ -97,8 +97,9 @@ Toolchain find_toolchain() {
   chain.libraries = library_folder();
   chain.headers = chain.libraries / "weir/cudart/include";
   if (!fs::exists(chain.headers / "cuda_runtime.h")) {
-    throw Missing(fmt::format("the headers in place of CUDA's are not in {}; install Weir's development files",
-                              chain.headers.string()));
+    throw Missing(
+        fmt::format("the headers in place of CUDA's are not in {}; install Weir's development files (Debian: libweir-dev)",
+                    chain.headers.string()));
   }
   const char* const chosen = std::getenv("WEIR_HOST_CXX");
   if (chosen != nullptr && *chosen != 0) {
