@@ -9,7 +9,7 @@ set(weir_device_headers weir_device_cpu.h weir_device_nvidia.h weir_device_amd.h
   cuda_bf16.hpp cuda_fp8.h math_constants.h cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h
   weir_cub.h weir_cub_items.h weir_xorwow_jumps.h weir_textures.h cuda/barrier cublas_v2.h cublasLt.h
   cub/cub.cuh cub/block/block_load.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh
-  cub/block/block_store.cuh cub/warp/warp_reduce.cuh cub/warp/warp_scan.cuh)
+  cub/block/block_store.cuh cub/util_type.cuh cub/warp/warp_reduce.cuh cub/warp/warp_scan.cuh)
 list(TRANSFORM weir_device_headers PREPEND "${WEIR_CUDART_DEVICE_INCLUDE}/")
 add_custom_command(OUTPUT ${weir_device_headers}
   COMMAND weir_device_header "${WEIR_CUDART_DEVICE_INCLUDE}"

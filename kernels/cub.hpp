@@ -345,6 +345,7 @@ inline constexpr CubFile cub_files[] = {
     WEIR_CUB_FILE("cub/block/block_reduce.cuh", WEIR_CUB_SUMS),
     WEIR_CUB_FILE("cub/block/block_scan.cuh", WEIR_CUB_SUMS),
     WEIR_CUB_FILE("cub/block/block_store.cuh", WEIR_CUB_ITEMS),
+    WEIR_CUB_FILE("cub/util_type.cuh", WEIR_CUB_SUMS),
     WEIR_CUB_FILE("cub/warp/warp_reduce.cuh", WEIR_CUB_SUMS),
     WEIR_CUB_FILE("cub/warp/warp_scan.cuh", WEIR_CUB_SUMS),
 };

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -145,8 +146,12 @@ class Compilation {
       Words command = {chain_.clang};
       if (source.ends_with(".c")) command.insert(command.end(), {"-x", "c"});
       append(command, {"-isystem", chain_.headers.string()});
-      append(command, options_.both);
-      append(command, options_.host);
+      for (const Words* options : {&options_.both, &options_.host}) {
+        // As nvcc does, leave out a standard of C++ for a file in C.
+        std::copy_if(options->begin(), options->end(), std::back_inserter(command), [&](const std::string& option) {
+          return !source.ends_with(".c") || !option.starts_with("-std=") || option.find("++") == option.npos;
+        });
+      }
       if (options_.step == Step::explain)
         append(command, {"-fsyntax-only", source});
       else

@@ -100,7 +100,7 @@ class Parser {
     } else if (name == "-arch" || name == "--gpu-architecture" || name == "-gencode" || name == "--generate-code" ||
                name == "-code" || name == "--gpu-code") {
       choose_architecture(word, value());
-    } else if (name == "-x") {
+    } else if (name == "-x" || name == "--x") {
       const std::string language = value();
       if (language != "cu" && language != "c++" && language != "c")
         throw UsageError(fmt::format("-x {}: the languages are cu, c++ and c", language));
