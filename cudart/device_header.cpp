@@ -107,6 +107,8 @@ Text variables() {
   Text text(host::prelude_variables);
   text.replace("alignas(64) static __attribute__((device, visibility(\"hidden\"))) __thread",
                "alignas(64) " WEIR_MERGED " __attribute__((device)) __thread")
+      // Its address tells it from a copy, also in a function that another file defines, too.
+      .replace("static constexpr weir_##name##_type name;", "inline constexpr weir_##name##_type name;")
       .replace("constexpr weir_##name##_type() : weir_v() {}",
                "typedef int weir_built_in; constexpr weir_##name##_type() : weir_v() {}");
   return text;

@@ -211,6 +211,12 @@ class Runner {
 void make_runners(llvm::Module& module) {
   const Functions found = annotated_functions(module, "weir.program");
   for (Function* kernel : found) Runner(*kernel).make();
+  // Clang lists what host code uses of other files, each file in its own list. The kernels have no code of that name here.
+  const auto is_list = [](const llvm::Value& value) { return value.getName().starts_with("__clang_gpu_used_external"); };
+  llvm::removeFromUsedLists(module, [&](llvm::Constant* used) { return is_list(*used->stripPointerCasts()); });
+  for (llvm::GlobalVariable& variable : llvm::make_early_inc_range(module.globals())) {
+    if (is_list(variable)) variable.eraseFromParent();
+  }
   // Reports need the lines only.
   if (!found.empty()) llvm::stripNonLineTableDebugInfo(module);
 }
