@@ -2,6 +2,7 @@
 #include "compile.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -10,10 +11,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <string_view>
@@ -128,6 +131,62 @@ Toolchain find_toolchain() {
                   chain.libraries.string()));
 }
 
+/// What the device half of Clang reads: a file, or the bitcode of the files that a program consists of.
+struct Input {
+  std::string name;  ///< for messages
+  Words bitcode;
+};
+
+/// An object with device code that is not linked yet (-rdc=true).
+struct Part {
+  std::string object;  ///< a copy without that code
+  std::string unit;    ///< identifies the file
+  std::string source;
+  std::map<std::string, std::string> bitcode;  ///< by "BACKEND ARCHITECTURE": a file
+};
+
+// Where Clang's host code has what it gets with -fcuda-include-gpubinary, and the beginning of the function that it then
+// calls: NVIDIA's names for device code that is not linked yet.
+constexpr const char* relocatable_section = "__nv_relfatbin";
+constexpr std::string_view register_file = "__cudaRegisterLinkedBinary";
+// The beginning of that function's name in objects. The unit follows. The step that links device code defines it.
+constexpr const char* register_unit = "weir_device_code_";
+constexpr std::string_view record_unit = "unit";
+constexpr const char* statics = "__static__";
+
+// Clang gives a static variable of the device another name once host code uses it: `x` becomes `x__static__HASH`. Device
+// code before that use has the old name, which nobody defines. Gives it the new one, in the text of LLVM's IR. For AMD the
+// names end in `.static.HASH` and, of static kernels, `.intern.HASH`: the host half has the form that PTX allows.
+std::string with_names_of_statics(std::string code) {
+  for (const auto& [amd, other] : {std::pair(".static.", statics), std::pair(".intern.", "__intern__")}) {
+    for (std::size_t at = 0; (at = code.find(amd, at)) != code.npos;) code.replace(at, std::strlen(amd), other);
+  }
+  const auto end_of_name = [&](std::size_t at) {
+    return std::min(code.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.$", at),
+                    code.size());
+  };
+  std::map<std::string, std::string> suffixes;
+  for (std::size_t at = 0; (at = code.find(statics, at)) != code.npos; ++at) {
+    const std::size_t begin = code.rfind('\n', at) + 1, end = end_of_name(at);
+    if (code[begin] == '@' && code.compare(end, 3, " = ") == 0)
+      suffixes[code.substr(begin, at - begin)] = code.substr(at, end - at);
+  }
+  std::string result;
+  for (std::size_t at = 0; at < code.size();) {
+    const std::size_t name = std::min(code.find('@', at), code.size());
+    result.append(code, at, name - at);
+    at = end_of_name(name + 1);
+    const auto found = suffixes.find(code.substr(name, at - name));
+    if (found != suffixes.end() && code[name - 1] == '\n') {  // the declaration
+      at = code.find('\n', name) + 1;
+    } else {
+      result.append(code, name, at - name);
+      if (found != suffixes.end()) result += found->second;
+    }
+  }
+  return result;
+}
+
 class Compilation {
  public:
   Compilation(const Options& options, const Toolchain& chain) : options_(options), chain_(chain) {
@@ -138,7 +197,7 @@ class Compilation {
     Words objects;
     for (const std::string& source : options_.cuda_sources) {
       const std::string object = object_of(source, objects.size());
-      compile(source, object);
+      compile(source, object, relocatable());
       objects.push_back(object);
     }
     for (const std::string& source : options_.host_sources) {
@@ -159,10 +218,18 @@ class Compilation {
       succeed(command);
       objects.push_back(object);
     }
-    if (options_.step == Step::link) link(objects);
+    append(objects, options_.link_inputs);
+    if (options_.step == Step::link) link(std::move(objects));
   }
 
  private:
+  // Whether device code stays bitcode until the program is linked. It need not if a single file is the whole program.
+  bool relocatable() const {
+    const auto has_parts = [](const std::string& input) { return is_part(input); };
+    return options_.relocatable && (options_.step == Step::object || options_.cuda_sources.size() > 1 ||
+                                    std::any_of(options_.link_inputs.begin(), options_.link_inputs.end(), has_parts));
+  }
+
   static void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
 
   std::string file(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -199,16 +266,22 @@ class Compilation {
     append(words, {"-fdeclspec", "-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument", "-isystem",
                    chain_.headers.string(), "-include", "cuda_runtime.h"});
     // The halves give static variables of the device the same names.
-    append(words, {"-Xclang", "-cuid=" + unit_});
+    append(words, {"-cuid=" + unit_, "-Xclang", "-cuid=" + unit_});
     if (options_.per_thread_streams) append(words, {"-Xclang", "-fgpu-default-stream=per-thread"});
+    if (options_.relocatable) append(words, {"-D__CUDACC_RDC__=1"});
     append(words, options_.both);
     return words;
   }
 
-  void compile(const std::string& source, const std::string& object) {
-    unit_ = fmt::format("{:x}", std::hash<std::string>()(fs::absolute(source).string()));
+  void compile(const std::string& source, const std::string& object, bool relocatable) {
+    std::string identity = fs::absolute(source).string();
+    // One file may become several objects of a program.
+    if (options_.step == Step::object)
+      identity += fmt::format(" {} {}", fs::absolute(object).string(), fmt::join(options_.both, " "));
+    unit_ = fmt::format("{:x}", std::hash<std::string>()(identity));
     detail::BundleWriter bundle;
     bundle.add(detail::record::source, fs::path(source).filename().string(), std::string_view());
+    if (relocatable) bundle.add(record_unit, unit_, std::string_view());
     const bool explains = options_.step == Step::explain;
     auto targets = options_.targets;
     if (targets.empty()) targets = {{"host", ""}, {"cuda", ""}};
@@ -216,13 +289,11 @@ class Compilation {
       if (architecture.empty()) architecture = backend == "host" ? cpu : backend == "cuda" ? options_.nvidia : "";
       if (architecture.empty()) throw UsageError("--for hip needs an architecture, such as 'hip gfx90a'");
       try {
-        const std::string image =
-            backend == "host" ? image_for_cpu(source, architecture) : image_for_gpu(source, backend, architecture);
+        const std::string image = relocatable && !explains ? bitcode(source, backend, architecture)
+                                                           : image_for({source, {}}, backend, architecture);
         if (!explains) bundle.add(detail::record::image, backend + " " + architecture, std::string_view(image));
       } catch (const Missing& missing) {
-        if (!options_.targets.empty()) throw;
-        std::fprintf(stderr, "weir c++: note: %s: left out the device code for %s %s: %s\n", source.c_str(), backend.c_str(),
-                     architecture.c_str(), missing.what());
+        leave_out(source, backend + " " + architecture, missing);
       }
     }
     Words command = language("cuda", "sm_70");
@@ -235,51 +306,164 @@ class Compilation {
       const std::string images = file("images");
       write_file(images, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
       append(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", images, "-c", source, "-o", object});
+      if (relocatable) append(command, {"-Xclang", "-fgpu-rdc"});
     }
     std::fputs(succeed(command).c_str(), stderr);
+    if (relocatable && !explains) name_unit(object);
   }
 
-  // Compiles the device half for the CPU, with the work-group pass, to a shared library.
-  std::string image_for_cpu(const std::string& source, const std::string& architecture) {
-    Words command = language("cuda", "sm_70");
-    command.insert(command.begin() + 1, "--cuda-host-only");
-    // The pass finds the kernels' parameters through debug information; then it keeps the lines only.
-    append(command, {"-w", "-Xclang", "-fcuda-is-device", "-Xclang", "-fcuda-allow-variadic-functions", "-fPIC",
-                     "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+  void leave_out(const std::string& source, const std::string& target, const Missing& missing) const {
+    if (!options_.targets.empty()) throw Missing(missing);
+    std::fprintf(stderr, "weir c++: note: %s: left out the device code for %s: %s\n", source.c_str(), target.c_str(),
+                 missing.what());
+  }
+
+  // Clang names what registers the file's kernels after the path that it was given. Files of two folders may have the same.
+  void name_unit(const std::string& object) const {
+    const std::string bytes = read_file(object);
+    const std::size_t begin = bytes.find(register_file);
+    if (begin == bytes.npos) throw Missing("this Clang has no -fgpu-rdc of the expected form; use Clang 16 to 20");
+    const std::string name = bytes.c_str() + begin;
+    succeed({binutil("objcopy"), "--redefine-sym", name + "=" + register_unit + unit_, "--localize-symbol",
+             "__fatbinwrap" + name.substr(register_file.size()), object});
+  }
+
+  static std::string binutil(const char* name) {
+    std::string found = detail::find_program(name);
+    if (found.empty()) throw Missing(fmt::format("the program {} was not found; install binutils", name));
+    return found;
+  }
+
+  std::string image_for(const Input& input, const std::string& backend, const std::string& architecture) {
+    return backend == "host" ? image_for_cpu(input, architecture) : image_for_gpu(input, backend, architecture);
+  }
+
+  // Clang's words that read the bitcode of some files as one.
+  Words reader(const Input& input, const std::string& backend, const std::string& architecture) const {
+    Words words = {chain_.clang, "-x", "ir", "-Wno-unused-command-line-argument"};
+    if (backend == "cuda")
+      append(words, {"--target=nvptx64-nvidia-cuda", "--cuda-path=/none",
+                     "-march=sm_" + architecture.substr(architecture.find('_') + 1)});
+    if (backend == "hip")
+      append(words,
+             {"--target=amdgcn-amd-amdhsa", "-mcpu=" + architecture, "-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"});
+    append(words, {input.bitcode.front()});
+    for (std::size_t i = 1; i < input.bitcode.size(); ++i)
+      append(words, {"-Xclang", "-mlink-bitcode-file", "-Xclang", input.bitcode[i]});
+    return words;
+  }
+
+  // Clang's words for the device half, for the CPU, without its output.
+  Words cpu_half(const Input& input, const std::string& architecture) const {
+    Words command;
+    if (input.bitcode.empty()) {
+      command = language("cuda", "sm_70");
+      command.insert(command.begin() + 1, "--cuda-host-only");
+      append(command, {"-Xclang", "-fcuda-is-device", "-Xclang", "-fcuda-allow-variadic-functions", input.name});
+    } else {
+      command = reader(input, "host", architecture);
+    }
+    append(command, {"-w", "-fPIC", "-fvisibility=hidden", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
                      "-fno-semantic-interposition", "-ftls-model=local-dynamic", "-march=" + architecture,
                      "-fno-strict-float-cast-overflow", "-Xclang", "-no-enable-noundef-analysis", "-fstack-clash-protection",
-                     options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off"});
+                     contraction(input)});
     if (options_.fast_math)
       append(command,
              {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-fapprox-func", "-D__FAST_MATH__=1"});
+    // The pass finds the kernels' parameters through debug information; then it keeps the lines only.
+    append(command,
+           {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug", "-Xclang", "-fexperimental-assignment-tracking=disabled"});
+    return command;
+  }
+
+  // Clang's words for the device half, for a GPU, without its output.
+  Words gpu_half(const Input& input, const std::string& backend, const std::string& architecture) const {
+    const bool nvidia = backend == "cuda";
+    Words command;
+    if (input.bitcode.empty()) {
+      const std::string number = architecture.substr(architecture.find('_') + 1);
+      command = nvidia ? language("cuda", ("sm_" + number).c_str()) : language("hip", architecture.c_str());
+      append(command, {"--cuda-device-only", "-Xclang", "-fcuda-allow-variadic-functions", input.name});
+      if (!nvidia) append(command, {"--no-gpu-bundle-output"});
+    } else {
+      command = reader(input, backend, architecture);
+    }
+    append(command, {"-w", "-O3", "-fno-strict-aliasing", "-Xclang", "-no-enable-noundef-analysis", contraction(input)});
+    if (options_.fast_math) append(command, {"-ffast-math"});
+    // PTX of CUDA 11.8, which the oldest driver that Weir supports reads.
+    if (nvidia)
+      append(command, {"-Xclang", "-target-feature", "-Xclang", "+ptx78"});
+    else
+      append(command, {"-mcode-object-version=4"});
+    return command;
+  }
+
+  // Operations in bitcode tell themselves whether they may be fused.
+  std::string contraction(const Input& input) const {
+    return !input.bitcode.empty() ? "-ffp-contract=on" : options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off";
+  }
+
+  // The device half as bitcode, before any optimization: another file's functions are still to come.
+  std::string bitcode(const std::string& source, const std::string& backend, const std::string& architecture) const {
+    const Input input = {source, {}};
+    Words command = backend == "host" ? cpu_half(input, architecture) : gpu_half(input, backend, architecture);
+    const std::string output = file("device.bc"), text = file("device.ll");
+    const Words form = {"-Xclang", "-disable-llvm-passes", "-emit-llvm"};
+    append(command, {"-Xclang", "-fgpu-rdc"});
+    append(command, form);
+    // Whether a kernel runs on fibers is not known yet.
+    if (backend == "host") append(command, {"-DWEIR_KEPT=__attribute__((used))"});
+    if (backend == "hip") {
+      try {
+        append(command, {"--rocm-device-lib-path=" + kernel_tool::rocm_device_libraries(architecture).string()});
+      } catch (const std::runtime_error&) {
+        append(command, {"-nogpulib"});  // the step that links tells if they are needed
+      }
+    }
+    append(command, {"-c", "-o", output});
+    succeed(command);
+    std::string bytes = read_file(output);
+    const auto has = [&](const char* part) { return bytes.find(part) != bytes.npos; };
+    if (!has(statics) && !has(".static.") && !has(".intern.")) return bytes;
+    command = reader({source, {output}}, backend, architecture);
+    append(command, form);
+    append(command, {"-S", "-o", text});
+    succeed(command);
+    write_file(text, with_names_of_statics(read_file(text)));
+    command = reader({source, {text}}, backend, architecture);
+    append(command, form);
+    append(command, {"-c", "-o", output});
+    succeed(command);
+    return read_file(output);
+  }
+
+  // Compiles the device half for the CPU, with the work-group pass, to a shared library.
+  std::string image_for_cpu(const Input& input, const std::string& architecture) {
+    Words command = cpu_half(input, architecture);
     if (options_.step == Step::explain) {
-      append(command, {"-fsyntax-only", "-ferror-limit=0", source});
+      append(command, {"-fsyntax-only", "-ferror-limit=0"});
       succeed(command);
       return {};
     }
-    append(command,
-           {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug", "-Xclang", "-fexperimental-assignment-tracking=disabled",
-            "-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000",
-            "-fpass-plugin=" + chain_.pass.string(), "-Rpass-missed=weir-workgroup"});
+    append(command, {"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000",
+                     "-fpass-plugin=" + chain_.pass.string(), "-Rpass-missed=weir-workgroup"});
 #if defined(__x86_64__)
     append(command, {"-fveclib=libmvec", "-fno-integrated-as"});  // the division macros are for the GNU assembler
 #endif
     const std::string assembly = file("device.s"), object = file("device.o"), library = file("device.so");
     const auto run = [&](const char* kept) {
       Words words = command;
-      append(words, {std::string("-DWEIR_KEPT=") + kept, "-S", source, "-o", assembly});
+      append(words, {std::string("-DWEIR_KEPT=") + kept, "-S", "-o", assembly});
       return succeed(words);
     };
-    // The code for fibers is added only if a kernel needs it.
-    if (run("").find(" runs on fibers: ") != std::string::npos) run("__attribute__((used))");
+    // The code for fibers is added only if a kernel needs it. Bitcode has it.
+    if (run("").find(" runs on fibers: ") != std::string::npos && input.bitcode.empty()) run("__attribute__((used))");
     // Integer division is as on a GPU: it never ends the program.
     write_file(file("whole.s"), std::string(host::division) + read_file(assembly));
-    const std::string assembler = detail::find_program("as");
-    if (assembler.empty()) throw Missing("no assembler was found; install binutils");
-    succeed({assembler, file("whole.s"), "-o", object});
+    succeed({binutil("as"), file("whole.s"), "-o", object});
     const detail::ChildOutcome linked = call({chain_.clang, "-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,-z,defs",
                                               "-Wl,--compress-debug-sections=zlib", object, "-o", library});
-    if (linked.status != 0) refuse_undefined(source, linked.output, R"(undefined reference to `([^']+)')");
+    if (linked.status != 0) refuse_undefined(input, linked.output, R"(undefined reference to `([^']+)')");
     const std::string bytes = read_file(library);
     const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
     std::vector<std::byte> image(begin, begin + bytes.size());
@@ -287,51 +471,42 @@ class Compilation {
     return {reinterpret_cast<const char*>(image.data()), image.size()};
   }
 
-  // Reports functions and variables of the device that this file uses and does not define.
-  [[noreturn]] void refuse_undefined(const std::string& source, const std::string& output, const char* pattern) const {
+  // Reports functions and variables of the device that are used and not defined.
+  [[noreturn]] void refuse_undefined(const Input& input, const std::string& output, const char* pattern) const {
     const std::regex undefined(pattern);
     std::set<std::string> names;
     for (std::sregex_iterator at(output.begin(), output.end(), undefined), end; at != end; ++at) names.insert((*at)[1]);
     if (names.empty()) {
       std::fputs(output.c_str(), stderr);
     } else {
-      std::fprintf(stderr,
-                   "%s: error: device code uses %s, which this file does not define; put the device code of a kernel into "
-                   "one file, for example by #include (docs/cuda-programs.md)\n",
-                   source.c_str(), fmt::format("{}", fmt::join(names, ", ")).c_str());
+      std::fprintf(stderr, "%s: error: device code uses %s, which %s (docs/cuda-programs.md)\n", input.name.c_str(),
+                   fmt::format("{}", fmt::join(names, ", ")).c_str(),
+                   input.bitcode.empty() ? "this file does not define; if another file does, compile both with -rdc=true"
+                                         : "no object of -rdc=true in this command defines");
     }
     throw Failed();
   }
 
-  std::string image_for_gpu(const std::string& source, const std::string& backend, const std::string& architecture) {
+  std::string image_for_gpu(const Input& input, const std::string& backend, const std::string& architecture) {
     const bool nvidia = backend == "cuda";
-    const std::string number = architecture.substr(architecture.find('_') + 1);
-    Words command = nvidia ? language("cuda", ("sm_" + number).c_str()) : language("hip", architecture.c_str());
-    append(command, {"--cuda-device-only", "-w", "-O3", "-fno-strict-aliasing", "-Xclang", "-fcuda-allow-variadic-functions",
-                     "-Xclang", "-no-enable-noundef-analysis", options_.fuse ? "-ffp-contract=fast" : "-ffp-contract=off"});
-    if (options_.fast_math) append(command, {"-ffast-math"});
+    Words command = gpu_half(input, backend, architecture);
     const std::string image = file("image");
     if (options_.step == Step::explain) {
-      append(command, {"-fsyntax-only", "-ferror-limit=0", source});
+      append(command, {"-fsyntax-only", "-ferror-limit=0"});
       if (!nvidia) append(command, {"-nogpulib"});
       succeed(command);
       return {};
     }
-    if (nvidia) {
-      // PTX of CUDA 11.8, which the oldest driver that Weir supports reads.
-      append(command, {"-Xclang", "-target-feature", "-Xclang", "+ptx78", "-S"});
-    } else {
-      append(command, {"--no-gpu-bundle-output", "-mcode-object-version=4"});
-    }
-    append(command, {source, "-o", image});
+    if (nvidia) append(command, {"-S"});
+    append(command, {"-o", image});
     try {
-      return nvidia ? ptx(source, command, image) : code_object(source, command, architecture, image);
+      return nvidia ? ptx(input, command, image) : code_object(input, command, architecture, image);
     } catch (const std::runtime_error& missing) {
       throw Missing(missing.what());
     }
   }
 
-  std::string ptx(const std::string& source, Words command, const std::string& image) const {
+  std::string ptx(const Input& input, Words command, const std::string& image) const {
     const auto lacking = [&] { return kernel_tool::undefined_in_ptx(read_file(image)); };
     succeed(command);
     std::set<std::string> names = lacking();
@@ -342,12 +517,12 @@ class Compilation {
     }
     std::string undefined;
     for (const std::string& name : names) undefined += "`" + name + "'\n";
-    if (!names.empty()) refuse_undefined(source, undefined, "`([^']+)'");
+    if (!names.empty()) refuse_undefined(input, undefined, "`([^']+)'");
     // The driver reads PTX as a string.
     return read_file(image) + '\0';
   }
 
-  std::string code_object(const std::string& source, Words command, const std::string& architecture,
+  std::string code_object(const Input& input, Words command, const std::string& architecture,
                           const std::string& image) const {
     Words without = command;
     append(without, {"-nogpulib"});
@@ -356,17 +531,118 @@ class Compilation {
       append(command, {"--rocm-device-lib-path=" + kernel_tool::rocm_device_libraries(architecture).string()});
       outcome = call(command);
     }
-    if (outcome.status != 0) refuse_undefined(source, outcome.output, R"(undefined (?:hidden )?symbol: ([\w$]+))");
+    if (outcome.status != 0) refuse_undefined(input, outcome.output, R"(undefined (?:hidden )?symbol: ([\w$]+))");
     return read_file(image);
   }
 
-  void link(const Words& objects) const {
+  // Whether the linker's input is an object with device code that is not linked yet.
+  static bool is_part(const std::string& input) {
+    std::string head(18, 0);
+    std::ifstream(input, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+    return head.starts_with("\177ELF") && head[16] == ET_REL &&
+           read_file(input).find(relocatable_section) != std::string::npos;
+  }
+
+  // Takes the device code out of an object.
+  Part part(const std::string& object, std::size_t number) const {
+    Part result{file(fmt::format("part-{}.o", number)), {}, {}, {}};
+    const std::string code = file("code"), empty = file("empty");
+    write_file(empty, std::string(16, 0));
+    succeed({binutil("objcopy"), "--dump-section", std::string(relocatable_section) + "=" + code, "--update-section",
+             std::string(relocatable_section) + "=" + empty, object, result.object});
+    const std::string bytes = read_file(code);
+    const auto refuse = [](std::span<const std::byte>, const std::string& flaw) { throw std::runtime_error(flaw); };
+    try {
+      detail::BundleReader reader(std::as_bytes(std::span(bytes)), detail::bundle_magic, detail::bundle_version,
+                                  "it was not made by weir c++", refuse);
+      while (!reader.at_end()) {
+        reader.next();
+        if (reader.kind == record_unit) result.unit = reader.name;
+        if (reader.kind == detail::record::source) result.source = reader.name;
+        if (reader.kind != detail::record::image) continue;
+        const std::string bitcode = file(fmt::format("part-{}-{}.bc", number, result.bitcode.size()));
+        write_file(bitcode, detail::text_of(reader.data));
+        result.bitcode.emplace(reader.name, bitcode);
+      }
+    } catch (const std::runtime_error& flaw) {
+      throw std::runtime_error(fmt::format("{}: its device code cannot be linked: {}", object, flaw.what()));
+    }
+    return result;
+  }
+
+  // Makes one image for each target out of the parts, and the object that registers it with the kernels of each part.
+  std::string link_parts(const std::vector<Part>& parts) {
+    Words sources;
+    std::set<std::string> targets;
+    for (const Part& part : parts) {
+      sources.push_back(part.source);
+      for (const auto& [target, bitcode] : part.bitcode) targets.insert(target);
+    }
+    const std::string names = fmt::format("{}", fmt::join(sources, ", "));
+    detail::BundleWriter bundle;
+    bundle.add(detail::record::source, fs::path(sources.front()).filename().string(), std::string_view());
+    bool empty = true;
+    for (const std::string& target : targets) {
+      try {
+        Input input = {names, {}};
+        for (const Part& part : parts) {
+          const auto found = part.bitcode.find(target);
+          if (found == part.bitcode.end()) throw Missing(part.source + " has none; compile all files with the same --for");
+          input.bitcode.push_back(found->second);
+        }
+        const std::size_t blank = target.find(' ');
+        const std::string image = image_for(input, target.substr(0, blank), target.substr(blank + 1));
+        bundle.add(detail::record::image, target, std::string_view(image));
+        empty = false;
+      } catch (const Missing& missing) {
+        leave_out(names, target, missing);
+      }
+    }
+    if (empty) throw Missing(fmt::format("{}: there is no device code for any target; see the notes", names));
+    const std::vector<std::byte> bytes = bundle.bundle();
+    write_file(file("images"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    // What Clang adds to a file whose device code is whole, once for all parts.
+    std::string code = fmt::format(
+        "__asm__(\".section .rodata\\n.balign 16\\nweir_images:\\n.incbin \\\"{}\\\"\\n.previous\");\n"
+        "extern const char weir_images[];\n"
+        "void** __cudaRegisterFatBinary(void*);\nvoid __cudaUnregisterFatBinary(void**);\nint atexit(void (*)(void));\n"
+        "static struct {{ int magic, version; const char* images; void* unused; }} all = {{0x466243b1, 1, weir_images, "
+        "0}};\n"
+        "static void** handle;\n"
+        "static void end(void) {{ __cudaUnregisterFatBinary(handle); }}\n"
+        "static void begin(void (*kernels)(void**)) {{\n"
+        "  if (!handle) {{ handle = __cudaRegisterFatBinary(&all); atexit(end); }}\n  kernels(handle);\n}}\n",
+        file("images"));
+    for (const Part& part : parts)
+      code += fmt::format("void {}{}(void (*kernels)(void**)) {{ begin(kernels); }}\n", register_unit, part.unit);
+    const std::string source = file("parts.c"), object = file("parts.o");
+    write_file(source, code);
+    succeed({chain_.clang, "-x", "c", "-O1", "-fPIC", "-fvisibility=hidden", "-c", source, "-o", object});
+    return object;
+  }
+
+  void link(Words inputs) {
+    std::vector<Part> parts;
+    for (std::string& input : inputs) {
+      if (!is_part(input)) continue;
+      parts.push_back(part(input, parts.size()));
+      input = parts.back().object;
+    }
+    if (!parts.empty()) inputs.insert(inputs.begin(), link_parts(parts));
     Words command = {chain_.clang};
-    append(command, objects);
-    append(command, options_.link_inputs);
+    append(command, inputs);
     append(command, {"-L" + chain_.libraries.string(), "-lweir_cudart", "-Wl,-rpath," + chain_.libraries.string(), "-o",
                      options_.output.empty() ? "a.out" : options_.output});
-    std::fputs(succeed(command).c_str(), stderr);
+    const detail::ChildOutcome outcome = call(command);
+    std::fputs(outcome.output.c_str(), stderr);
+    if (outcome.status == 0) return;
+    if (outcome.output.find(register_unit) != std::string::npos) {
+      std::fputs(
+          "weir c++: device code that was compiled with -rdc=true lies in a library; name its objects (.o) in the "
+          "command that links the program (docs/cuda-programs.md)\n",
+          stderr);
+    }
+    throw Failed();
   }
 
   const Options& options_;

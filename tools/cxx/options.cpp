@@ -89,6 +89,7 @@ class Parser {
     const auto value = [&] { return equals != word.npos ? word.substr(equals + 1) : next(word); };
     if (word == "-c" || word == "-dc" || word == "--compile" || word == "--device-c") {
       options_.step = Step::object;
+      if (word == "-dc" || word == "--device-c") options_.relocatable = true;
     } else if (word == "--explain") {
       options_.step = Step::explain;
     } else if (word == "-v" || word == "--verbose") {
@@ -118,7 +119,12 @@ class Parser {
     } else if (name == "-default-stream" || name == "--default-stream") {
       choose_default_stream(value());
     } else if (name == "-rdc" || name == "--relocatable-device-code") {
-      value();  // a device function that another file defines is an error when the files are compiled
+      options_.relocatable = value() == "true";
+    } else if (word == "-dlink" || word == "--device-link" || word == "-lib" || word == "--lib") {
+      throw UsageError(
+          fmt::format("{}: there is no such step here: name the objects (.o) in the command that links the program, "
+                      "which links their device code, too (docs/cuda-programs.md)",
+                      word));
     } else if (is_one_of(word, without_meaning)) {
     } else if (is_one_of(word, without_effect)) {
       options_.ignored.push_back(word);

@@ -28,8 +28,9 @@ struct Options {
   std::string output;                                        ///< -o; empty: a.out, or FILE.o
   Step step = Step::link;
   bool fast_math = false;
-  bool fuse = true;  ///< whether a * b + c may be rounded once
-  bool per_thread_streams = false;         ///< stream 0 is each thread's own
+  bool fuse = true;                 ///< whether a * b + c may be rounded once
+  bool per_thread_streams = false;  ///< stream 0 is each thread's own
+  bool relocatable = false;         ///< -rdc=true: device code may use other files' functions and variables
   bool verbose = false;
   std::vector<std::string> ignored;  ///< options that mean nothing to Clang or to the backends, for a note
 };

@@ -54,7 +54,7 @@ fs::path rocm_device_libraries(const std::string& architecture) {
 }
 
 std::set<std::string> undefined_in_ptx(const std::string& ptx) {
-  static const std::regex declared(R"(\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+))");
+  static const std::regex declared(R"(\.extern \.(?:func\s+(?:\([^)]*\)\s*)?|(?:global|const)\s[^;\[]*?)([\w$]+)\s*[(\[;])");
   std::set<std::string> names;
   for (std::sregex_iterator at(ptx.begin(), ptx.end(), declared), end; at != end; ++at) names.insert((*at)[1]);
   for (const char* const of_driver : {"vprintf", "malloc", "free", "__assertfail"}) names.erase(of_driver);

@@ -15,7 +15,7 @@ std::filesystem::path libdevice();
 /// the remedy if there is none, or if it does not.
 std::filesystem::path rocm_device_libraries(const std::string& architecture);
 
-/// The functions that PTX code calls and neither it nor the driver defines.
+/// The functions and variables that PTX code uses and neither it nor the driver defines.
 std::set<std::string> undefined_in_ptx(const std::string& ptx);
 
 }  // namespace weir::kernel_tool

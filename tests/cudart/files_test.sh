@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# files_test.sh WEIR FOLDER: compiles a CUDA program whose device code lies in several files for the CPU, file by file, and
+# links and runs it. Then checks the errors of what is missing. Exits 77, so that ctest skips the test, if this machine has no
+# Clang for which there is a work-group pass.
+set -u
+weir=$1 sources=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+target=host
+# The default needs AVX2.
+if [ "$(uname -m)" = x86_64 ] && ! grep -q -w avx2 /proc/cpuinfo; then target='host x86-64'; fi
+
+# Two files of one name, as in a program with a folder for each part.
+mkdir one two
+cp "$sources/files.cu" one/part.cu
+cp "$sources/other.cu" two/part.cu
+for part in one two; do
+  if ! (cd $part && "$weir" c++ --for "$target" -I "$sources" -I "$sources/.." -dc part.cu) >log 2>&1; then
+    cat log >&2
+    grep -q 'no Clang of version' log && exit 77
+    exit 1
+  fi
+done
+"$weir" c++ one/part.o two/part.o -o program || exit 1
+WEIR_BACKEND=host ./program || exit 1
+
+# fails PATTERN WORD...: the command must fail with a message that matches.
+fails() {
+  pattern=$1
+  shift
+  if "$@" >log 2>&1 || ! grep -q -e "$pattern" log; then
+    echo "no error '$pattern' from: $*" >&2
+    cat log >&2
+    exit 1
+  fi
+}
+fails 'device code uses .*from_other.*no object of -rdc=true in this command defines' "$weir" c++ one/part.o -o none
+ar qc parts.a one/part.o two/part.o
+fails 'lies in a library; name its objects' "$weir" c++ parts.a -o none
+fails '-dlink: .*name the objects' "$weir" c++ -dlink one/part.o two/part.o -o none
+fails 'device code uses .*from_other.*this file does not define.*-rdc=true' \
+  "$weir" c++ --for "$target" -I "$sources" -I "$sources/.." -c one/part.cu -o none
