@@ -20,15 +20,13 @@ void check_range(const void* address, std::size_t bytes, Side side) {
 
 namespace {
 
-Side side_of_destination(cudaMemcpyKind kind) {
+// One side of a copy is the device's if the kind is `of_device` or between devices.
+Side side_of(cudaMemcpyKind kind, cudaMemcpyKind of_device) {
   if (kind == cudaMemcpyDefault) return Side::any;
-  return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ? Side::device : Side::host;
+  return kind == of_device || kind == cudaMemcpyDeviceToDevice ? Side::device : Side::host;
 }
-
-Side side_of_source(cudaMemcpyKind kind) {
-  if (kind == cudaMemcpyDefault) return Side::any;
-  return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ? Side::device : Side::host;
-}
+Side side_of_destination(cudaMemcpyKind kind) { return side_of(kind, cudaMemcpyHostToDevice); }
+Side side_of_source(cudaMemcpyKind kind) { return side_of(kind, cudaMemcpyDeviceToHost); }
 
 // Whether the host may use the memory: it is not known to be the device's.
 bool is_of_host(const void* address) {
@@ -144,51 +142,26 @@ cudaMemcpy3DParms rows(void* to, std::size_t to_pitch, const void* from, std::si
   return p;
 }
 
-cudaMemsetParams fill_of(void* pointer, int value, std::size_t width, std::size_t height, std::size_t pitch) {
-  return {pointer, pitch, static_cast<unsigned char>(value), 1, width, height};
-}
-
-// Fills `slices` times the rows of `fill`.
-void fill(const cudaMemsetParams& fill, std::size_t slices, std::size_t slice_pitch, cudaStream_t handle, bool wait) {
-  const StreamPtr stream = stream_of(handle);
-  if (fill.width == 0 || fill.height == 0 || slices == 0) return;
-  check_fill(fill);
-  cudaMemsetParams slice = fill;
-  for (std::size_t i = 0; i < slices; ++i) {
-    check_fill(slice);
-    enqueue(*stream, slice);
-    slice.dst = static_cast<std::byte*>(slice.dst) + slice_pitch;
-  }
-  if (wait && is_of_host(fill.dst)) stream->synchronize();
-}
-
-void fill_box(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t handle, bool wait) {
-  check(extent.width <= pointer.pitch || extent.height <= 1, cudaErrorInvalidPitchValue);
+void fill(const cudaPitchedPtr& pointer, int value, const cudaExtent& extent, cudaStream_t handle, bool wait) {
   const std::size_t rows_of_slice = extent.depth > 1 ? pointer.ysize : extent.height;
   check(extent.height <= rows_of_slice);
-  fill(fill_of(pointer.ptr, value, extent.width, extent.height, pointer.pitch), extent.depth, pointer.pitch * rows_of_slice,
-       handle, wait);
+  const StreamPtr stream = stream_of(handle);
+  if (extent.width == 0 || extent.height == 0) return;
+  cudaMemsetParams slice{pointer.ptr, pointer.pitch, static_cast<unsigned char>(value), 1, extent.width, extent.height};
+  for (std::size_t i = 0; i < extent.depth; ++i) {
+    check_fill(slice);
+    enqueue(*stream, slice);
+    slice.dst = static_cast<std::byte*>(slice.dst) + pointer.pitch * rows_of_slice;
+  }
+  if (wait && is_of_host(pointer.ptr)) stream->synchronize();
 }
 
-// The part of a variable.
-std::byte* part_of(const void* variable, std::size_t bytes, std::size_t offset) {
+// The part of a variable, on this side of a copy.
+std::byte* part_of(const void* variable, std::size_t bytes, std::size_t offset, Side side) {
+  check(side != Side::host, cudaErrorInvalidMemcpyDirection);
   const Span<std::byte> all = symbol(variable);
   check(offset <= all.size() && bytes <= all.size() - offset);
   return all.data() + offset;
-}
-
-void copy_to_symbol(const void* variable, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                    cudaStream_t stream, bool wait) {
-  check(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
-        cudaErrorInvalidMemcpyDirection);
-  copy(part_of(variable, bytes, offset), from, bytes, kind, stream, wait);
-}
-
-void copy_from_symbol(void* to, const void* variable, std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                      cudaStream_t stream, bool wait) {
-  check(kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault,
-        cudaErrorInvalidMemcpyDirection);
-  copy(to, part_of(variable, bytes, offset), bytes, kind, stream, wait);
 }
 
 }  // namespace
@@ -231,7 +204,6 @@ BoxCopy box_copy(cudaMemcpy3DParms p) {
 
 void enqueue(Stream& stream, const BoxCopy& box) {
   const Extent& e = box.to.extent;
-  // One row is a plain copy, which a change of a graph's node needs.
   if (e.height == 1 && e.depth == 1)
     stream.copy_bytes(box.to.data, box.from.data, e.width);
   else
@@ -300,53 +272,47 @@ void cudaMemcpy3DAsync(const cudaMemcpy3DParms* copy, cudaStream_t stream) {
 }
 
 void cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
-  copy_to_symbol(symbol, from, bytes, offset, kind, nullptr, true);
+  copy(part_of(symbol, bytes, offset, side_of_destination(kind)), from, bytes, kind, nullptr, true);
 }
 
 void cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
-  copy_from_symbol(to, symbol, bytes, offset, kind, nullptr, true);
+  copy(to, part_of(symbol, bytes, offset, side_of_source(kind)), bytes, kind, nullptr, true);
 }
 
 void cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
                              cudaStream_t stream) {
-  copy_to_symbol(symbol, from, bytes, offset, kind, stream, false);
+  copy(part_of(symbol, bytes, offset, side_of_destination(kind)), from, bytes, kind, stream, false);
 }
 
 void cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
                                cudaStream_t stream) {
-  copy_from_symbol(to, symbol, bytes, offset, kind, stream, false);
+  copy(to, part_of(symbol, bytes, offset, side_of_source(kind)), bytes, kind, stream, false);
 }
 
-void cudaGetSymbolAddress(void** pointer, const void* symbol) {
-  check(pointer != nullptr);
-  *pointer = cudart::symbol(symbol).data();
-}
+void cudaGetSymbolAddress(void** pointer, const void* symbol) { give(pointer, cudart::symbol(symbol).data()); }
 
-void cudaGetSymbolSize(size_t* bytes, const void* symbol) {
-  check(bytes != nullptr);
-  *bytes = cudart::symbol(symbol).size();
-}
+void cudaGetSymbolSize(size_t* bytes, const void* symbol) { give(bytes, cudart::symbol(symbol).size()); }
 
 void cudaMemset(void* pointer, int value, size_t bytes) {
-  fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, nullptr, true);
+  fill({pointer, bytes, bytes, 1}, value, {bytes, 1, 1}, nullptr, true);
 }
 
 void cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  fill(fill_of(pointer, value, bytes, 1, bytes), 1, 0, stream, false);
+  fill({pointer, bytes, bytes, 1}, value, {bytes, 1, 1}, stream, false);
 }
 
 void cudaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {
-  fill_box({pointer, pitch, width, height}, value, {width, height, 1}, nullptr, true);
+  fill({pointer, pitch, width, height}, value, {width, height, 1}, nullptr, true);
 }
 
 void cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-  fill_box({pointer, pitch, width, height}, value, {width, height, 1}, stream, false);
+  fill({pointer, pitch, width, height}, value, {width, height, 1}, stream, false);
 }
 
-void cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) { fill_box(pointer, value, extent, nullptr, true); }
+void cudaMemset3D(cudaPitchedPtr pointer, int value, cudaExtent extent) { fill(pointer, value, extent, nullptr, true); }
 
 void cudaMemset3DAsync(cudaPitchedPtr pointer, int value, cudaExtent extent, cudaStream_t stream) {
-  fill_box(pointer, value, extent, stream, false);
+  fill(pointer, value, extent, stream, false);
 }
 
 }  // namespace calls

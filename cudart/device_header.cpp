@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -89,14 +90,13 @@ Text library(Target target) {
 }
 
 Text types() {
-  Text text(host::prelude_types);
-  text.replace("#ifndef WEIR_GPU\n// NVRTC's", "#define __align__(n) __attribute__((aligned(n)))\n", "")
+  return Text(host::prelude_types)
+      .replace("#ifndef WEIR_GPU\n// NVRTC's", "#define __align__(n) __attribute__((aligned(n)))\n", "")
       .replace("// Available without <new>", "typedef struct CUevent_st* cudaEvent_t;\n", "")
       // Without this constructor, `dim3(threadIdx)` would be ambiguous in C++14: by way of uint3 or of dim3.
       .replace("  WEIR_BOTH constexpr dim3(uint3 v)", R"(  template <class weir_B, class = typename weir_B::weir_built_in>
   WEIR_DEVICE dim3(const weir_B& b) : x(b.x), y(b.y), z(b.z) {}
   WEIR_BOTH constexpr dim3(uint3 v))");
-  return text;
 }
 
 // The linker merges the variables of a program's files, because a thread that waits in one file's function was started by
@@ -104,37 +104,34 @@ Text types() {
 #define WEIR_MERGED "__attribute__((weak, visibility(\"hidden\")))"
 
 Text variables() {
-  Text text(host::prelude_variables);
-  text.replace("alignas(64) static __attribute__((device, visibility(\"hidden\"))) __thread",
+  return Text(host::prelude_variables)
+      .replace("alignas(64) static __attribute__((device, visibility(\"hidden\"))) __thread",
                "alignas(64) " WEIR_MERGED " __attribute__((device)) __thread")
       // Its address tells it from a copy, also in a function that another file defines, too.
       .replace("static constexpr weir_##name##_type name;", "inline constexpr weir_##name##_type name;")
       .replace("constexpr weir_##name##_type() : weir_v() {}",
                "typedef int weir_built_in; constexpr weir_##name##_type() : weir_v() {}");
-  return text;
 }
 
 Text launches() {
-  Text text(host::prelude_launches);
-  text.replace("WEIR_DEVICE static const launch_services* services;",
+  return Text(host::prelude_launches)
+      .replace("WEIR_DEVICE static const launch_services* services;",
                "WEIR_DEVICE " WEIR_MERGED " const launch_services* services;")
       // The work-group pass makes the kernels' records.
       .replace("template <bool...>\nconstexpr bool all", "overloaded(const char* name) { return {name}; }\n", "");
-  return text;
 }
 
 Text groups() {
-  Text text(host::prelude_groups);
-  text.replace("WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size",
+  return Text(host::prelude_groups)
+      .replace("WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size",
                "WEIR_DEVICE __attribute__((used)) " WEIR_MERGED " extern const int __weir_fiber_warp_size")
       .replace("template <class... P, void (*const* kernel)(P...)>\nstruct launcher", "}  // namespace weir_host\n",
                "}  // namespace weir_host\n");
-  return text;
 }
 
 Text module() {
-  Text text(host::prelude_module);
-  text.replace("WEIR_DEVICE const module_record weir_host_module_10 = {",
+  return Text(host::prelude_module)
+      .replace("WEIR_DEVICE const module_record weir_host_module_10 = {",
                "WEIR_DEVICE __attribute__((weak)) const module_record weir_host_module_10 = {")
       .replace("WEIR_DEVICE const char weir_host_cpu_features[] = \"\"",
                "WEIR_DEVICE __attribute__((weak)) const char weir_host_cpu_features[] = \"\"")
@@ -142,21 +139,17 @@ Text module() {
                "WEIR_DEVICE __attribute__((noinline, weak, visibility(\"hidden\"))) int weir_printf(")
       .replace("WEIR_DEVICE __attribute__((noreturn, noinline, cold))",
                "WEIR_DEVICE __attribute__((noreturn, noinline, cold, weak, visibility(\"hidden\")))");
-  return text;
 }
 
-Text gpu_library() { return Text(kernels::gpu_library); }
-
 Text nvidia_library() {
-  Text text(kernels::nvidia_library);
-  text.replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
-  return text;
+  return Text(kernels::nvidia_library)
+      .replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
 }
 
 // Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps.
 Text amd_entries() {
-  Text text(kernels::amd_entries);
-  text.replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
+  return Text(kernels::amd_entries)
+      .replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
       .replace("warpSize == 64 ?", "__AMDGCN_WAVEFRONT_SIZE == 64 ?")
       .replace("WEIR_ENTRY bool __weir_is_shared(",
                R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
@@ -170,7 +163,6 @@ WEIR_ENTRY bool __weir_is_shared()")
                "const unsigned int those = weir_of_warp(lanes);\n  return mask != 0 ? those & (unsigned int)mask : those;")
       .replace("(unsigned int)source_lane < (unsigned int)warpSize ? source_lane : __weir_lane();",
                "((unsigned int)source_lane < 32 ? source_lane : __weir_lane()) + (weir_hardware_lane() & 32);");
-  return text;
 }
 
 // CUDA has these functions in host code, too. A newer C library declares those of C23 itself.
@@ -230,7 +222,7 @@ std::string device_header(Target target) {
         .append(kernels::lane_functions)
         .append(kernels::device_threads)
         .append(both_end);
-    text.append(nvidia ? std::string_view(nvidia_library()) : kernels::amd_library).append(gpu_library());
+    text.append(nvidia ? std::string_view(nvidia_library()) : kernels::amd_library).append(kernels::gpu_library);
   }
   text.append(math())
       .append("#undef WEIR_C23_FUNCTION\n")
@@ -303,7 +295,8 @@ std::string header(const char* guard, std::string_view text) {
   return all.append("#include <cuda_runtime.h>\n").append(text).append("#endif\n");
 }
 
-void write_headers(const std::filesystem::path& folder) {
+void write_headers(const std::filesystem::path& folder, std::span<char*> forwarding) {
+  for (const char* const name : forwarding) write(folder / name, "#include <cuda_runtime.h>\n");
   write(folder / "weir_device_cpu.h", device_header(Target::cpu));
   write(folder / "weir_device_nvidia.h", device_header(Target::nvidia));
   write(folder / "weir_device_amd.h", device_header(Target::amd));
@@ -331,12 +324,12 @@ void write_headers(const std::filesystem::path& folder) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) {
-    std::fputs("usage: weir_device_header FOLDER\n", stderr);
+  if (count < 2) {
+    std::fputs("usage: weir_device_header FOLDER [header that includes cuda_runtime.h]...\n", stderr);
     return 2;
   }
   try {
-    write_headers(arguments[1]);
+    write_headers(arguments[1], std::span(arguments, static_cast<std::size_t>(count)).subspan(2));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weir_device_header: %s\n", error.what());
     return 1;

@@ -188,9 +188,9 @@ namespace {
 #define WEIR_CUDA_ATTRIBUTE(name, member) case cudaDevAttr##name: return p.member;
 // clang-format on
 
-std::string pci_bus_id(const DeviceState& state) {
-  const std::string& id = state.device->properties().pci_bus_id;
-  return id.empty() ? "0000:00:00.0" : id;
+std::size_t& stored(cudaLimit limit) {
+  check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
+  return current().limits[limit];
 }
 
 }  // namespace
@@ -198,51 +198,20 @@ std::string pci_bus_id(const DeviceState& state) {
 namespace calls {
 
 void cudaGetDeviceCount(int* count) {
-  check(count != nullptr);
-  *count = 0;
+  give(count, 0);
   *count = static_cast<int>(runtime().devices.size());
 }
 
-void cudaGetDevice(int* device) {
-  check(device != nullptr);
-  *device = current().device->ordinal();
-}
+void cudaGetDevice(int* device) { give(device, current().device->ordinal()); }
 
 void cudaSetDevice(int device) {
   device_at(device);
   this_thread().device = device;
 }
 
-void cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
-  DeviceState& state = device_at(device);
-  check((flags & ~cudaInitDeviceFlagsAreValid) == 0);
-  if (flags != 0) state.flags = deviceFlags | cudaDeviceMapHost;
-}
-
-void cudaSetValidDevices(int* devices, int count) {
-  check(count >= 0 && (devices != nullptr || count == 0));
-  for (int i = 0; i < count; ++i) device_at(devices[i]);
-}
-
-void cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
-  check(device != nullptr && properties != nullptr);
-  *device = 0;
-  for (const DeviceState& state : runtime().devices) {
-    const cudaDeviceProp& p = state.properties;
-    if (std::pair(p.major, p.minor) < std::pair(properties->major, properties->minor)) continue;
-    if (p.totalGlobalMem < properties->totalGlobalMem) continue;
-    *device = state.device->ordinal();
-    break;
-  }
-}
-
-void cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  check(properties != nullptr);
-  *properties = device_at(device).properties;
-}
+void cudaGetDeviceProperties(cudaDeviceProp* properties, int device) { give(properties, device_at(device).properties); }
 
 void cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  check(value != nullptr);
   const cudaDeviceProp& p = device_at(device).properties;
   const auto found = [&]() -> std::size_t {
     switch (attribute) {
@@ -251,7 +220,7 @@ void cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
       default: check(attribute > 0 && attribute <= cudaDevAttrOnlyPartialHostNativeAtomicSupported); return 0;
     }
   }();
-  *value = static_cast<int>(found);
+  give(value, static_cast<int>(found));
 }
 
 void cudaDeviceSynchronize() {
@@ -276,46 +245,29 @@ void cudaDeviceReset() {
 void cudaThreadSynchronize() { cudaDeviceSynchronize(); }
 void cudaThreadExit() { cudaDeviceReset(); }
 
-void cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
-  current().limits[limit] = value;
-}
-
-void cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  check(value != nullptr);
-  check(static_cast<std::size_t>(limit) < current().limits.size(), cudaErrorUnsupportedLimit);
-  *value = current().limits[limit];
-}
+void cudaDeviceSetLimit(cudaLimit limit, size_t value) { stored(limit) = value; }
+void cudaDeviceGetLimit(size_t* value, cudaLimit limit) { give(value, stored(limit)); }
 
 void cudaDeviceSetCacheConfig(cudaFuncCache config) {
   check(config >= 0 && config <= cudaFuncCachePreferEqual);
   current().cache_config = config;
 }
 
-void cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-  check(config != nullptr);
-  *config = current().cache_config;
-}
+void cudaDeviceGetCacheConfig(cudaFuncCache* config) { give(config, current().cache_config); }
 
 void cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
   check(config >= 0 && config <= cudaSharedMemBankSizeEightByte);
   current().shared_config = config;
 }
 
-void cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
-  check(config != nullptr);
-  *config = current().shared_config;
-}
+void cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) { give(config, current().shared_config); }
 
 void cudaSetDeviceFlags(unsigned int flags) {
   check((flags & ~unsigned{cudaDeviceMask}) == 0);
   current().flags = flags | cudaDeviceMapHost;
 }
 
-void cudaGetDeviceFlags(unsigned int* flags) {
-  check(flags != nullptr);
-  *flags = current().flags;
-}
+void cudaGetDeviceFlags(unsigned int* flags) { give(flags, current().flags); }
 
 void cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   const PriorityRange range = current().device->priority_range();
@@ -325,19 +277,10 @@ void cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 
 void cudaDeviceGetPCIBusId(char* id, int length, int device) {
   check(id != nullptr);
-  const std::string text = pci_bus_id(device_at(device));
+  const std::string& known = device_at(device).device->properties().pci_bus_id;
+  const std::string text = known.empty() ? "0000:00:00.0" : known;
   check(length > static_cast<int>(text.size()));
   std::memcpy(id, text.c_str(), text.size() + 1);
-}
-
-void cudaDeviceGetByPCIBusId(int* device, const char* id) {
-  check(device != nullptr && id != nullptr);
-  for (const DeviceState& state : runtime().devices) {
-    if (strcasecmp(pci_bus_id(state).c_str(), id) != 0) continue;
-    *device = state.device->ordinal();
-    return;
-  }
-  throw Failure{cudaErrorInvalidDevice};
 }
 
 void cudaCtxResetPersistingL2Cache() { current(); }
@@ -345,8 +288,7 @@ void cudaProfilerStart() {}
 void cudaProfilerStop() {}
 
 void cudaDriverGetVersion(int* version) {
-  check(version != nullptr);
-  *version = CUDART_VERSION;
+  give(version, CUDART_VERSION);
   // "13.0" is 13000.
   int major = 0;
   int minor = 0;
@@ -355,16 +297,12 @@ void cudaDriverGetVersion(int* version) {
     *version = major * 1000 + minor * 10;
 }
 
-void cudaRuntimeGetVersion(int* version) {
-  check(version != nullptr);
-  *version = CUDART_VERSION;
-}
+void cudaRuntimeGetVersion(int* version) { give(version, CUDART_VERSION); }
 
 // --- Peers
 
 void cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  check(can != nullptr);
-  *can = static_cast<int>(device_at(device).device->can_access_peer(*device_at(peer).device));
+  give(can, static_cast<int>(device_at(device).device->can_access_peer(*device_at(peer).device)));
 }
 
 void cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {
@@ -388,13 +326,12 @@ void cudaDeviceDisablePeerAccess(int peer) {
 }
 
 void cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
-  check(value != nullptr);
   Device& from = *device_at(source).device;
   Device& to = *device_at(destination).device;
   check(from != to, cudaErrorInvalidDevice);
   check(attribute >= cudaDevP2PAttrPerformanceRank && attribute <= cudaDevP2PAttrCudaArrayAccessSupported);
   const bool access = attribute == cudaDevP2PAttrAccessSupported || attribute == cudaDevP2PAttrNativeAtomicSupported;
-  *value = static_cast<int>(access && from.can_access_peer(to));
+  give(value, static_cast<int>(access && from.can_access_peer(to)));
 }
 
 }  // namespace calls

@@ -15,43 +15,29 @@ namespace {
 constinit thread_local Thread thread_state;
 
 cudaError_t number_of(Errc code) noexcept {
-  switch (code) {
-    case Errc::invalid_argument:
-    case Errc::length_mismatch: return cudaErrorInvalidValue;
-    case Errc::stream_closed:
-    case Errc::wrong_device:
-    case Errc::wrong_thread:
-    case Errc::timing_disabled:
-    case Errc::not_recorded: return cudaErrorInvalidResourceHandle;
-    case Errc::unsupported: return cudaErrorNotSupported;
-    case Errc::called_from_host_function: return cudaErrorNotPermitted;
-    case Errc::capture_unsupported: return cudaErrorStreamCaptureUnsupported;
-    case Errc::capture_invalidated: return cudaErrorStreamCaptureInvalidated;
-    case Errc::capture_merge: return cudaErrorStreamCaptureMerge;
-    case Errc::capture_unmatched: return cudaErrorStreamCaptureUnmatched;
-    case Errc::capture_unjoined: return cudaErrorStreamCaptureUnjoined;
-    case Errc::capture_isolation: return cudaErrorStreamCaptureIsolation;
-    case Errc::capture_implicit: return cudaErrorStreamCaptureImplicit;
-    case Errc::captured_event: return cudaErrorCapturedEvent;
-    case Errc::capture_wrong_thread: return cudaErrorStreamCaptureWrongThread;
-    case Errc::not_capturing:
-    case Errc::already_capturing: return cudaErrorIllegalState;
-    case Errc::not_ready: return cudaErrorNotReady;
-    case Errc::out_of_memory:
-    case Errc::pool_exhausted: return cudaErrorMemoryAllocation;
-    case Errc::compilation_failed: return cudaErrorInvalidKernelImage;
-    case Errc::compiler_not_found: return cudaErrorJitCompilerNotFound;
-    case Errc::invalid_image: return cudaErrorNoKernelImageForDevice;
-    case Errc::kernel_not_found: return cudaErrorInvalidDeviceFunction;
-    case Errc::graph_update_failed: return cudaErrorGraphExecUpdateFailure;
-    case Errc::no_device: return cudaErrorNoDevice;
-    case Errc::driver_not_found:
-    case Errc::driver_too_old: return cudaErrorInsufficientDriver;
-    case Errc::device_fault: return cudaErrorLaunchFailure;
-    case Errc::backend_failure:
-    case Errc::communicator_failed: return cudaErrorUnknown;
-    default: return cudaErrorInitializationError;  // of the backend
-  }
+  // clang-format off
+  static constexpr std::pair<Errc, cudaError_t> numbers[] = {
+    {Errc::invalid_argument, cudaErrorInvalidValue}, {Errc::length_mismatch, cudaErrorInvalidValue},
+    {Errc::stream_closed, cudaErrorInvalidResourceHandle}, {Errc::wrong_device, cudaErrorInvalidResourceHandle},
+    {Errc::wrong_thread, cudaErrorInvalidResourceHandle}, {Errc::timing_disabled, cudaErrorInvalidResourceHandle},
+    {Errc::not_recorded, cudaErrorInvalidResourceHandle}, {Errc::unsupported, cudaErrorNotSupported},
+    {Errc::called_from_host_function, cudaErrorNotPermitted}, {Errc::capture_unsupported, cudaErrorStreamCaptureUnsupported},
+    {Errc::capture_invalidated, cudaErrorStreamCaptureInvalidated}, {Errc::capture_merge, cudaErrorStreamCaptureMerge},
+    {Errc::capture_unmatched, cudaErrorStreamCaptureUnmatched}, {Errc::capture_unjoined, cudaErrorStreamCaptureUnjoined},
+    {Errc::capture_isolation, cudaErrorStreamCaptureIsolation}, {Errc::capture_implicit, cudaErrorStreamCaptureImplicit},
+    {Errc::captured_event, cudaErrorCapturedEvent}, {Errc::capture_wrong_thread, cudaErrorStreamCaptureWrongThread},
+    {Errc::not_capturing, cudaErrorIllegalState}, {Errc::already_capturing, cudaErrorIllegalState},
+    {Errc::not_ready, cudaErrorNotReady}, {Errc::out_of_memory, cudaErrorMemoryAllocation},
+    {Errc::pool_exhausted, cudaErrorMemoryAllocation}, {Errc::compilation_failed, cudaErrorInvalidKernelImage},
+    {Errc::compiler_not_found, cudaErrorJitCompilerNotFound}, {Errc::invalid_image, cudaErrorNoKernelImageForDevice},
+    {Errc::kernel_not_found, cudaErrorInvalidDeviceFunction}, {Errc::graph_update_failed, cudaErrorGraphExecUpdateFailure},
+    {Errc::no_device, cudaErrorNoDevice}, {Errc::driver_not_found, cudaErrorInsufficientDriver},
+    {Errc::driver_too_old, cudaErrorInsufficientDriver}, {Errc::device_fault, cudaErrorLaunchFailure},
+    {Errc::backend_failure, cudaErrorUnknown}, {Errc::communicator_failed, cudaErrorUnknown}
+  };
+  // clang-format on
+  const auto* const found = std::ranges::find(numbers, code, &std::pair<Errc, cudaError_t>::first);
+  return found != std::end(numbers) ? found->second : cudaErrorInitializationError;  // of the backend
 }
 
 struct ErrorText {

@@ -3,20 +3,6 @@
 
 namespace weir::cudart {
 
-namespace {
-
-void record(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
-  check((flags & ~unsigned{cudaEventRecordExternal}) == 0);
-  const EventPtr& recorded = runtime().events.get(event);
-  const StreamPtr on = stream_of(stream);
-  if (flags == cudaEventRecordExternal && on->is_capturing())
-    on->record_external(recorded);
-  else
-    on->record(recorded);
-}
-
-}  // namespace
-
 namespace calls {
 
 void cudaEventCreate(cudaEvent_t* event) { calls::cudaEventCreateWithFlags(event, cudaEventDefault); }
@@ -32,9 +18,17 @@ void cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
 
 void cudaEventDestroy(cudaEvent_t event) { static_cast<void>(runtime().events.take(event)); }
 
-void cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { record(event, stream, cudaEventRecordDefault); }
+void cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { calls::cudaEventRecordWithFlags(event, stream, 0); }
 
-void cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) { record(event, stream, flags); }
+void cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags) {
+  check((flags & ~unsigned{cudaEventRecordExternal}) == 0);
+  const EventPtr& recorded = runtime().events.get(event);
+  const StreamPtr on = stream_of(stream);
+  if (flags == cudaEventRecordExternal && on->is_capturing())
+    on->record_external(recorded);
+  else
+    on->record(recorded);
+}
 
 void cudaEventQuery(cudaEvent_t event) { check(runtime().events.get(event)->is_complete(), cudaErrorNotReady); }
 
@@ -45,8 +39,8 @@ void cudaEventSynchronize(cudaEvent_t event) {
 }
 
 void cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  check(milliseconds != nullptr);
-  *milliseconds = static_cast<float>(runtime().events.get(end)->elapsed_since(runtime().events.get(start)).count());
+  const auto elapsed = runtime().events.get(end)->elapsed_since(runtime().events.get(start));
+  give(milliseconds, static_cast<float>(elapsed.count()));
 }
 
 }  // namespace calls

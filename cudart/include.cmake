@@ -10,9 +10,16 @@ set(weir_device_headers weir_device_cpu.h weir_device_nvidia.h weir_device_amd.h
   weir_cub.h weir_cub_items.h weir_xorwow_jumps.h weir_textures.h cuda/barrier cublas_v2.h cublasLt.h
   cub/cub.cuh cub/block/block_load.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh
   cub/block/block_store.cuh cub/util_type.cuh cub/warp/warp_reduce.cuh cub/warp/warp_scan.cuh)
+# Headers of CUDA's that only include <cuda_runtime.h> here.
+set(weir_forwarding_headers common_functions.h cuda_device_runtime_api.h cuda_profiler_api.h device_atomic_functions.h
+  device_double_functions.h device_functions.h device_launch_parameters.h device_types.h driver_functions.h host_config.h math_functions.h
+  sm_20_atomic_functions.h sm_20_intrinsics.h sm_30_intrinsics.h sm_32_atomic_functions.h sm_32_intrinsics.h
+  sm_35_atomic_functions.h sm_35_intrinsics.h sm_60_atomic_functions.h sm_61_intrinsics.h crt/common_functions.h
+  crt/device_functions.h crt/host_config.h crt/host_defines.h crt/host_runtime.h crt/math_functions.h)
+list(APPEND weir_device_headers ${weir_forwarding_headers})
 list(TRANSFORM weir_device_headers PREPEND "${WEIR_CUDART_DEVICE_INCLUDE}/")
 add_custom_command(OUTPUT ${weir_device_headers}
-  COMMAND weir_device_header "${WEIR_CUDART_DEVICE_INCLUDE}"
+  COMMAND weir_device_header "${WEIR_CUDART_DEVICE_INCLUDE}" ${weir_forwarding_headers}
   COMMAND "${CMAKE_COMMAND}" -E touch ${weir_device_headers}
   DEPENDS weir_device_header
   COMMENT "Writing the headers of the device language" VERBATIM)

@@ -123,11 +123,6 @@ std::size_t most_shared(const LoadedKernel& loaded, const DeviceState& device) {
   return std::max(loaded.most_shared, standard > fixed ? standard - fixed : 0);
 }
 
-int active_blocks(const LoadedKernel& loaded, int block_size, std::size_t shared_bytes) {
-  check(block_size > 0);
-  return loaded.kernel->max_active_blocks(static_cast<std::uint32_t>(block_size), shared_bytes);
-}
-
 }  // namespace
 
 std::shared_ptr<LoadedKernel> kernel_of(const void* stub, DeviceState& state) {
@@ -320,16 +315,6 @@ void cudaFuncSetCacheConfig(const void* function, cudaFuncCache config) {
   kernel_of(function, current());
 }
 
-void cudaFuncSetSharedMemConfig(const void* function, cudaSharedMemConfig config) {
-  check(config >= cudaSharedMemBankSizeDefault && config <= cudaSharedMemBankSizeEightByte);
-  kernel_of(function, current());
-}
-
-void cudaFuncGetName(const char** name, const void* function) {
-  check(name != nullptr);
-  *name = kernel_of(function, current())->kernel->name().c_str();
-}
-
 void cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int blockSize, size_t sharedBytes) {
   calls::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, blockSize, sharedBytes,
                                                                 cudaOccupancyDefault);
@@ -337,22 +322,9 @@ void cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* func
 
 void cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* function, int blockSize,
                                                             size_t sharedBytes, unsigned int flags) {
-  check(blocks != nullptr && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
-  *blocks = active_blocks(*kernel_of(function, current()), blockSize, sharedBytes);
-}
-
-void cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* function, int blocks, int blockSize) {
-  check(bytes != nullptr && blocks > 0);
-  const std::shared_ptr<LoadedKernel> shared = kernel_of(function, current());
-  const LoadedKernel& loaded = *shared;
-  check(active_blocks(loaded, blockSize, 0) >= blocks);
-  std::size_t fits = 0;
-  std::size_t exceeds = most_shared(loaded, current()) + 1;
-  while (exceeds - fits > 1) {
-    const std::size_t middle = fits + (exceeds - fits) / 2;
-    (active_blocks(loaded, blockSize, middle) >= blocks ? fits : exceeds) = middle;
-  }
-  *bytes = fits;
+  check(blockSize > 0 && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
+  const std::shared_ptr<LoadedKernel> loaded = kernel_of(function, current());
+  give(blocks, loaded->kernel->max_active_blocks(static_cast<std::uint32_t>(blockSize), sharedBytes));
 }
 
 }  // namespace calls

@@ -24,11 +24,11 @@ Memory::Blocks::iterator Memory::at(std::uintptr_t address) {
   return inside ? found : blocks_.end();
 }
 
-std::optional<std::pair<void*, Block>> Memory::find(const void* address) {
+std::optional<Memory::Found> Memory::find(const void* address) {
   const std::shared_lock lock(mutex_);
   const auto found = at(reinterpret_cast<std::uintptr_t>(address));
   if (found == blocks_.end()) return std::nullopt;
-  return std::pair(reinterpret_cast<void*>(found->first), found->second);
+  return Found{reinterpret_cast<std::uintptr_t>(address) - found->first, found->second};
 }
 
 std::optional<Range> Memory::range_of(const void* address) {
@@ -106,30 +106,26 @@ void allocate_async(void** pointer, std::size_t bytes, Stream& stream, MemoryPoo
   memory().add(*pointer, {bytes, BlockKind::device, &stream.device(), 0, std::move(allocation), {}});
 }
 
-MemoryPoolRef pool_of(DeviceState& device) {
-  const std::lock_guard lock(device.mutex);
-  if (device.pool == nullptr || device.pool == device.default_pool) return nullptr;
-  Pool* const pool = runtime().pools.find(device.pool);
-  return pool != nullptr ? MemoryPoolRef(pool->pool) : nullptr;
+bool is_mapped(const Block& block) { return block.kind == BlockKind::pinned || block.kind == BlockKind::registered; }
+
+// Fails unless the address is of pinned or registered memory.
+Memory::Found mapped(void* host) {
+  auto found = memory().find(host);
+  check(found && is_mapped(found->block));
+  return *std::move(found);
 }
 
-// The handle of the default pool.
-cudaMemPool_t default_pool(DeviceState& device) {
-  const std::lock_guard lock(device.mutex);
-  if (device.default_pool == nullptr) {
-    Pool pool{device.device->default_memory_pool(), {0, 1, 1, 1}, true};
-    device.default_pool = static_cast<cudaMemPool_t>(runtime().pools.add(std::move(pool)));
-  }
-  return device.default_pool;
+// The address in kernels.
+void* device_address(const Memory::Found& found, const void* address) {
+  const Ptr<HostRegistration>& registration = found.block.registration;
+  return registration ? static_cast<char*>(registration->device_pointer()) + found.offset : const_cast<void*>(address);
 }
 
 // Fails unless the bytes are managed memory.
-std::pair<void*, Block> managed(const void* pointer, std::size_t bytes) {
+Memory::Found managed(const void* pointer, std::size_t bytes) {
   check(pointer != nullptr && bytes != 0);
   auto found = memory().find(pointer);
-  check(found && found->second.kind == BlockKind::managed);
-  const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - static_cast<char*>(found->first));
-  check(bytes <= found->second.bytes - offset);
+  check(found && found->block.kind == BlockKind::managed && bytes <= found->block.bytes - found->offset);
   return *std::move(found);
 }
 
@@ -167,20 +163,11 @@ void cudaHostUnregister(void* pointer) {
 }
 
 void cudaHostGetDevicePointer(void** device, void* host, unsigned int flags) {
-  check(device != nullptr && host != nullptr && flags == 0);
-  const auto found = memory().find(host);
-  check(found && (found->second.kind == BlockKind::pinned || found->second.kind == BlockKind::registered));
-  const auto offset = static_cast<char*>(host) - static_cast<char*>(found->first);
-  const Ptr<HostRegistration>& registration = found->second.registration;
-  *device = registration ? static_cast<char*>(registration->device_pointer()) + offset : host;
+  check(flags == 0);
+  give(device, device_address(mapped(host), host));
 }
 
-void cudaHostGetFlags(unsigned int* flags, void* host) {
-  check(flags != nullptr && host != nullptr);
-  const auto found = memory().find(host);
-  check(found && (found->second.kind == BlockKind::pinned || found->second.kind == BlockKind::registered));
-  *flags = found->second.flags;
-}
+void cudaHostGetFlags(unsigned int* flags, void* host) { give(flags, mapped(host).block.flags); }
 
 void cudaMallocManaged(void** pointer, size_t bytes, unsigned int flags) {
   check(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost);
@@ -218,16 +205,12 @@ void cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* poi
   *attributes = {cudaMemoryTypeUnregistered, cudaInvalidDeviceId, nullptr, const_cast<void*>(pointer)};
   const auto found = memory().find(pointer);
   if (!found) return;
-  const Block& block = found->second;
-  const bool is_host = block.kind == BlockKind::pinned || block.kind == BlockKind::registered;
-  attributes->type = is_host                            ? cudaMemoryTypeHost
+  const Block& block = found->block;
+  attributes->type = is_mapped(block)                   ? cudaMemoryTypeHost
                      : block.kind == BlockKind::managed ? cudaMemoryTypeManaged
                                                         : cudaMemoryTypeDevice;
   attributes->device = block.device->ordinal();
-  attributes->devicePointer = const_cast<void*>(pointer);
-  if (block.registration)
-    attributes->devicePointer = static_cast<char*>(block.registration->device_pointer()) +
-                                (static_cast<const char*>(pointer) - static_cast<char*>(found->first));
+  attributes->devicePointer = device_address(*found, pointer);
   if (attributes->type == cudaMemoryTypeDevice) attributes->hostPointer = nullptr;
 }
 
@@ -240,18 +223,17 @@ void cudaMemAdvise(const void* pointer, size_t bytes, cudaMemoryAdvise advice, i
 
 void cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device, cudaStream_t stream) {
   DeviceState* const target = device != cudaCpuDeviceId ? &device_at(device) : nullptr;
-  const auto [begin, block] = managed(pointer, bytes);
+  const auto [offset, block] = managed(pointer, bytes);
   const StreamPtr on = stream_of(stream);
   if (!on->device().supports(Feature::managed_prefetch)) return;
   // Weir prefetches to the stream's device.
   if (target != nullptr && *target->device != on->device()) return;
-  const auto offset = static_cast<std::size_t>(static_cast<const char*>(pointer) - static_cast<const char*>(begin));
   on->prefetch(block.allocation, offset, bytes, target != nullptr ? PrefetchTarget::device : PrefetchTarget::host);
 }
 
 void cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes, unsigned int flags) {
   check(flags == cudaMemAttachGlobal || flags == cudaMemAttachHost || flags == cudaMemAttachSingle);
-  const auto [begin, block] = managed(pointer, bytes != 0 ? bytes : 1);
+  const Block block = managed(pointer, bytes != 0 ? bytes : 1).block;
   check(bytes == 0 || bytes == block.bytes);
   const StreamPtr on = stream_of(stream);
   if (!on->device().supports(Feature::managed_attach)) return;
@@ -262,14 +244,12 @@ void cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes, 
 
 void cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
   const StreamPtr on = stream_of(stream);
-  allocate_async(pointer, bytes, *on, pool_of(device_at(on->device().ordinal())));
+  allocate_async(pointer, bytes, *on, nullptr);
 }
 
 void cudaMallocFromPoolAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
   const StreamPtr on = stream_of(stream);
-  const Pool* const from = runtime().pools.find(pool);
-  check(from != nullptr);
-  allocate_async(pointer, bytes, *on, from->pool);
+  allocate_async(pointer, bytes, *on, runtime().pools.get(pool).pool);
 }
 
 void cudaFreeAsync(void* pointer, cudaStream_t stream) {
@@ -293,70 +273,35 @@ void cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) 
   check(properties->handleTypes == cudaMemHandleTypeNone, cudaErrorNotSupported);
   Device& device = *device_at(properties->location.id).device;
   MemoryPoolPtr made = device.create_memory_pool({.max_size = properties->maxSize});
-  *pool = static_cast<cudaMemPool_t>(runtime().pools.add({std::move(made), {0, 1, 1, 1}}));
+  *pool = static_cast<cudaMemPool_t>(runtime().pools.add({std::move(made)}));
 }
 
 void cudaMemPoolDestroy(cudaMemPool_t pool) {
-  const Pool* const found = runtime().pools.find(pool);
-  check(found != nullptr && !found->is_default);
-  DeviceState& device = device_at(found->pool->device().ordinal());
-  {
-    const std::lock_guard lock(device.mutex);
-    if (device.pool == pool) device.pool = nullptr;
-  }
+  check(!runtime().pools.get(pool).is_default);
   runtime().pools.take(pool);
 }
 
-void cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep) {
-  const Pool* const found = runtime().pools.find(pool);
-  check(found != nullptr);
-  found->pool->trim_to(keep);
-}
-
+// The other attributes are rules of reuse, which are hints, and marks that a program can only set to 0.
 void cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  Pool* const found = runtime().pools.find(pool);
-  check(found != nullptr && value != nullptr);
-  switch (attribute) {
-    case cudaMemPoolReuseFollowEventDependencies:
-    case cudaMemPoolReuseAllowOpportunistic:
-    case cudaMemPoolReuseAllowInternalDependencies:
-      found->attributes[attribute] = static_cast<std::uint64_t>(*static_cast<int*>(value));
-      break;
-    case cudaMemPoolAttrReleaseThreshold:
-      found->attributes[attribute] = *static_cast<std::uint64_t*>(value);
-      found->pool->set_release_threshold(found->attributes[attribute]);
-      break;
-    case cudaMemPoolAttrReservedMemHigh:
-    case cudaMemPoolAttrUsedMemHigh:
-      check(*static_cast<std::uint64_t*>(value) == 0);
-      found->attributes[attribute] = 0;
-      break;
-    default: throw Failure{cudaErrorInvalidValue};
-  }
+  const Pool& found = runtime().pools.get(pool);
+  check(value != nullptr && attribute >= cudaMemPoolReuseFollowEventDependencies && attribute <= cudaMemPoolAttrUsedMemHigh);
+  check(attribute != cudaMemPoolAttrReservedMemCurrent && attribute != cudaMemPoolAttrUsedMemCurrent);
+  if (attribute == cudaMemPoolAttrReleaseThreshold) found.pool->set_release_threshold(*static_cast<std::uint64_t*>(value));
 }
 
-void cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  Pool* const found = runtime().pools.find(pool);
-  check(found != nullptr && value != nullptr);
-  check(attribute >= cudaMemPoolReuseFollowEventDependencies && attribute <= cudaMemPoolAttrUsedMemHigh);
-  if (attribute <= cudaMemPoolReuseAllowInternalDependencies) {
-    *static_cast<int*>(value) = static_cast<int>(found->attributes[attribute]);
-    return;
-  }
-  if (attribute != cudaMemPoolAttrReleaseThreshold) {
-    const bool is_used = attribute >= cudaMemPoolAttrUsedMemCurrent;
-    const auto now = is_used ? cudaMemPoolAttrUsedMemCurrent : cudaMemPoolAttrReservedMemCurrent;
-    const auto high = is_used ? cudaMemPoolAttrUsedMemHigh : cudaMemPoolAttrReservedMemHigh;
-    found->attributes[now] = is_used ? found->pool->used_bytes() : found->pool->reserved_bytes();
-    found->attributes[high] = std::max(found->attributes[high], found->attributes[now]);
-  }
-  *static_cast<std::uint64_t*>(value) = found->attributes[attribute];
+void cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int ordinal) {
+  DeviceState& device = device_at(ordinal);
+  const std::lock_guard lock(device.mutex);
+  if (device.default_pool == nullptr)
+    device.default_pool = static_cast<cudaMemPool_t>(runtime().pools.add({device.device->default_memory_pool(), true}));
+  give(pool, device.default_pool);
 }
+
+void cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep) { runtime().pools.get(pool).pool->trim_to(keep); }
 
 void cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions, size_t count) {
-  const Pool* const found = runtime().pools.find(pool);
-  check(found != nullptr && (descriptions != nullptr || count == 0));
-  Device& owner = found->pool->device();
+  Device& owner = runtime().pools.get(pool).pool->device();
+  check(descriptions != nullptr || count == 0);
   for (const cudaMemAccessDesc& one : std::span(descriptions, count)) {
     check(one.location.type == cudaMemLocationTypeDevice);
     Device& device = *device_at(one.location.id).device;
@@ -370,33 +315,12 @@ void cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descripti
 }
 
 void cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
-  const Pool* const found = runtime().pools.find(pool);
-  check(flags != nullptr && found != nullptr && location != nullptr && location->type == cudaMemLocationTypeDevice);
+  const Device& owner = runtime().pools.get(pool).pool->device();
+  check(location != nullptr && location->type == cudaMemLocationTypeDevice);
   DeviceState& state = device_at(location->id);
   const std::lock_guard lock(state.mutex);
-  const bool access = *state.device == found->pool->device() || state.peers.contains(found->pool->device().ordinal());
-  *flags = access ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
-}
-
-void cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  check(pool != nullptr);
-  *pool = default_pool(device_at(device));
-}
-
-void cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  check(pool != nullptr);
-  DeviceState& state = device_at(device);
-  const cudaMemPool_t standard = default_pool(state);
-  const std::lock_guard lock(state.mutex);
-  *pool = state.pool != nullptr ? state.pool : standard;
-}
-
-void cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-  DeviceState& state = device_at(device);
-  const Pool* const found = runtime().pools.find(pool);
-  check(found != nullptr && found->pool->device() == *state.device);
-  const std::lock_guard lock(state.mutex);
-  state.pool = pool;
+  const bool access = *state.device == owner || state.peers.contains(owner.ordinal());
+  give(flags, access ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone);
 }
 
 }  // namespace calls

@@ -35,6 +35,13 @@ inline void check(bool good, cudaError_t otherwise = cudaErrorInvalidValue) {
     throw Failure{otherwise};
 }
 
+/// Assigns a call's result. Fails with cudaErrorInvalidValue without a place for it.
+template <class T>
+void give(T* to, const std::type_identity_t<T>& value) {
+  check(to != nullptr);
+  *to = value;
+}
+
 struct CallConfiguration {
   dim3 grid, block;
   std::size_t shared_bytes;
@@ -78,8 +85,9 @@ namespace calls {
 // --- Handles --------------------------------------------------------------------------------------------------------
 
 /// The objects of CUDA's handles of one type. A handle consists of the number of a slot and the number of the slot's use,
-/// and is no address. So a destroyed or foreign handle is detected without a lock. Slots are never freed.
-template <class T, std::uint32_t Tag>
+/// and is no address. So a destroyed or foreign handle is detected without a lock; such a handle is the error `Unknown`.
+/// Slots are never freed.
+template <class T, std::uint32_t Tag, cudaError_t Unknown = cudaErrorInvalidResourceHandle>
 class Handles {
  public:
   void* add(T object) {
@@ -98,17 +106,15 @@ class Handles {
     Slot* const slot = slot_of(handle);
     return slot != nullptr ? &*slot->object : nullptr;
   }
-  /// The object. Fails with cudaErrorInvalidResourceHandle.
   T& get(const void* handle) {
     T* const object = find(handle);
-    check(object != nullptr, cudaErrorInvalidResourceHandle);
+    check(object != nullptr, Unknown);
     return *object;
   }
-  /// Removes an object. Fails with cudaErrorInvalidResourceHandle.
   T take(const void* handle) {
     const std::lock_guard lock(mutex_);
     Slot* const slot = slot_of(handle);
-    check(slot != nullptr, cudaErrorInvalidResourceHandle);
+    check(slot != nullptr, Unknown);
     slot->use.fetch_add(1, std::memory_order_relaxed);
     T object = std::move(*slot->object);
     slot->object.reset();
@@ -171,7 +177,6 @@ class Handles {
 
 struct Pool {
   MemoryPoolPtr pool;
-  std::array<std::uint64_t, 9> attributes{};  // by cudaMemPoolAttr
   bool is_default = false;
 };
 
@@ -186,7 +191,7 @@ struct DeviceState {
   std::atomic<cudaError_t> fault{cudaSuccess};  // the first error of work that failed
   std::mutex mutex;                             // guards the members below
   std::set<int> peers;
-  cudaMemPool_t default_pool = nullptr, pool = nullptr;
+  cudaMemPool_t default_pool = nullptr;
   std::vector<StreamPtr> destroyed;  // streams of the program whose work may not be done
 };
 
@@ -197,7 +202,7 @@ struct Runtime {
   std::deque<DeviceState> devices;
   Handles<StreamPtr, 4> streams;
   Handles<EventPtr, 5> events;
-  Handles<Pool, 6> pools;
+  Handles<Pool, 6, cudaErrorInvalidValue> pools;
 };
 
 /// The devices and handles of the process. Opens the backend at the first call.
@@ -239,8 +244,12 @@ struct Range {
 class Memory {
  public:
   void add(void* address, Block block);
+  struct Found {
+    std::size_t offset;  // of the address in its block
+    Block block;
+  };
   /// The block that contains the address.
-  std::optional<std::pair<void*, Block>> find(const void* address);
+  std::optional<Found> find(const void* address);
   std::optional<Range> range_of(const void* address);
   /// Removes the block that begins at the address, if it satisfies `condition`.
   template <class F>
@@ -272,7 +281,7 @@ void check_range(const void* address, std::size_t bytes, Side side);
 /// Fails with cudaErrorInvalidMemcpyDirection for a number that is not a kind.
 void check_kind(cudaMemcpyKind kind);
 
-/// A copy of a box, for streams and for nodes of graphs.
+/// A copy of a box.
 struct BoxCopy {
   PitchedSpan<std::byte> to;
   PitchedSpan<const std::byte> from;

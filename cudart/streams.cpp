@@ -86,24 +86,12 @@ void cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) 
 }
 
 void cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags) {
-  check(flags != nullptr);
-  *flags = stream_of(stream)->is_non_blocking() ? cudaStreamNonBlocking : cudaStreamDefault;
+  give(flags, stream_of(stream)->is_non_blocking() ? cudaStreamNonBlocking : cudaStreamDefault);
 }
 
-void cudaStreamGetPriority(cudaStream_t stream, int* priority) {
-  check(priority != nullptr);
-  *priority = stream_of(stream)->priority();
-}
-
-void cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
-  check(id != nullptr);
-  *id = stream_of(stream)->id();
-}
-
-void cudaStreamGetDevice(cudaStream_t stream, int* device) {
-  check(device != nullptr);
-  *device = stream_of(stream)->device().ordinal();
-}
+void cudaStreamGetPriority(cudaStream_t stream, int* priority) { give(priority, stream_of(stream)->priority()); }
+void cudaStreamGetId(cudaStream_t stream, unsigned long long* id) { give(id, stream_of(stream)->id()); }
+void cudaStreamGetDevice(cudaStream_t stream, int* device) { give(device, stream_of(stream)->device().ordinal()); }
 
 // CUDA's numbers of policies begin at 1, and its properties are numbered like Weir's.
 void cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, const cudaStreamAttrValue* value) {
@@ -118,23 +106,6 @@ void cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, con
     if (!on->device().supports(Feature::access_policy_window)) return;
     on->set_access_policy_window({w.base_ptr, w.num_bytes, w.hitRatio, static_cast<AccessProperty>(w.hitProp),
                                   static_cast<AccessProperty>(w.missProp)});
-  } else {
-    throw Failure{cudaErrorNotSupported};
-  }
-}
-
-void cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {
-  check(value != nullptr);
-  const StreamPtr on = stream_of(stream);
-  if (attribute == cudaLaunchAttributeSynchronizationPolicy) {
-    value->syncPolicy = static_cast<cudaSynchronizationPolicy>(static_cast<int>(on->synchronization_policy()) + 1);
-  } else if (attribute == cudaLaunchAttributePriority) {
-    value->priority = on->priority();
-  } else if (attribute == cudaLaunchAttributeAccessPolicyWindow) {
-    AccessPolicyWindow w;
-    if (on->device().supports(Feature::access_policy_window)) w = on->access_policy_window();
-    value->accessPolicyWindow = {w.base, w.size_bytes, w.hit_ratio, static_cast<cudaAccessProperty>(w.hit),
-                                 static_cast<cudaAccessProperty>(w.miss)};
   } else {
     throw Failure{cudaErrorNotSupported};
   }

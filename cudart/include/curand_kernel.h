@@ -2,7 +2,7 @@
 /* Random numbers in device code under the names of CUDA's <curand_kernel.h>: the generators XORWOW (G. Marsaglia, "Xorshift
    RNGs", 2003) and Philox4x32-10 (J. Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011) with CUDA's
    seeds, so that their integers and uniform numbers are CUDA's. Numbers of other distributions may differ in their last
-   bits, because the logarithms and sines do, and curand_poisson is another algorithm for lambda from 64 on. */
+   bits, because the logarithms and sines do. */
 #ifndef CURAND_KERNEL_H_
 #define CURAND_KERNEL_H_
 #if defined(__clang__)
@@ -38,6 +38,15 @@ WEIR_NO_RANDOM(curandStateMRG32k3a) WEIR_NO_RANDOM(curandStateMRG32k3a_t) WEIR_N
 WEIR_NO_RANDOM(curandStateMtgp32_t) WEIR_NO_RANDOM(curandStateSobol32) WEIR_NO_RANDOM(curandStateSobol32_t)
 WEIR_NO_RANDOM(curandStateScrambledSobol32_t) WEIR_NO_RANDOM(curandStateSobol64_t)
 #undef WEIR_NO_RANDOM
+#define WEIR_NO_DISTRIBUTION(name)                                       \
+  template <class... weir_A>                                              \
+  __device__ void name(weir_A...) __attribute__((                         \
+      unavailable(#name " is not part of Weir's <curand_kernel.h>: see docs/cuda-programs.md")));
+WEIR_NO_DISTRIBUTION(curand_poisson) WEIR_NO_DISTRIBUTION(curand_poisson4) WEIR_NO_DISTRIBUTION(curand_discrete)
+WEIR_NO_DISTRIBUTION(curand_uniform2_double) WEIR_NO_DISTRIBUTION(curand_uniform4_double)
+WEIR_NO_DISTRIBUTION(curand_normal4_double) WEIR_NO_DISTRIBUTION(curand_log_normal2) WEIR_NO_DISTRIBUTION(curand_log_normal4)
+WEIR_NO_DISTRIBUTION(curand_log_normal2_double)
+#undef WEIR_NO_DISTRIBUTION
 
 /* --- XORWOW */
 
@@ -206,33 +215,6 @@ WEIR_RANDOM double weir_normal_double(weir_State* state) {
   state->boxmuller_extra_double = pair.y;
   return pair.x;
 }
-/* Below 64 by products of uniform numbers (D. Knuth), up to 4000 by transformed rejection (W. Hoermann, "The transformed
-   rejection method for generating Poisson random variables", 1993), and then by the normal distribution. */
-template <class weir_State>
-WEIR_RANDOM unsigned int weir_poisson(weir_State* state, double lambda) {
-  if (lambda < 64.0) {
-    float product = expf((float)lambda);
-    unsigned int count = 0;
-    for (;; ++count) {
-      product *= weir_uniform(curand(state));
-      if (!(product > 1.0f)) return count;
-    }
-  }
-  if (lambda > 4000.0) {
-    const double value = weir_normal_double(state) * sqrt(lambda) + lambda + 0.5;
-    return value > 0 ? (unsigned int)value : 0;
-  }
-  const double b = 0.931 + 2.53 * sqrt(lambda), a = -0.059 + 0.02483 * b, inverse = 1.1239 + 1.1328 / (b - 3.4);
-  for (;;) {
-    const uint4 x = weir_next4(state);
-    const double u = weir_uniform_double(x.x, x.y) - 0.5, v = weir_uniform_double(x.z, x.w), us = 0.5 - fabs(u);
-    const double k = floor((2.0 * a / us + b) * u + lambda + 0.43);
-    if (us >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2.0)) return (unsigned int)k;
-    if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (log(v * inverse / (a / (us * us) + b)) <= k * log(lambda) - lambda - lgamma(k + 1.0)) return (unsigned int)k;
-  }
-}
-
 #define WEIR_DISTRIBUTIONS(weir_State)                                                                                  \
   WEIR_RANDOM float curand_uniform(weir_State* state) { return weir_uniform(curand(state)); }                          \
   WEIR_RANDOM float curand_normal(weir_State* state) { return weir_normal(state); }                                    \
@@ -247,16 +229,7 @@ WEIR_RANDOM unsigned int weir_poisson(weir_State* state, double lambda) {
   }                                                                                                                    \
   WEIR_RANDOM double curand_log_normal_double(weir_State* state, double mean, double stddev) {                         \
     return exp(mean + stddev * weir_normal_double(state));                                                             \
-  }                                                                                                                    \
-  WEIR_RANDOM float2 curand_log_normal2(weir_State* state, float mean, float stddev) {                                 \
-    const float2 v = curand_normal2(state);                                                                            \
-    return make_float2(expf(mean + stddev * v.x), expf(mean + stddev * v.y));                                          \
-  }                                                                                                                    \
-  WEIR_RANDOM double2 curand_log_normal2_double(weir_State* state, double mean, double stddev) {                       \
-    const double2 v = curand_normal2_double(state);                                                                    \
-    return make_double2(exp(mean + stddev * v.x), exp(mean + stddev * v.y));                                           \
-  }                                                                                                                    \
-  WEIR_RANDOM unsigned int curand_poisson(weir_State* state, double lambda) { return weir_poisson(state, lambda); }
+  }
 WEIR_DISTRIBUTIONS(curandStateXORWOW)
 WEIR_DISTRIBUTIONS(curandStatePhilox4_32_10)
 #undef WEIR_DISTRIBUTIONS
@@ -273,31 +246,10 @@ WEIR_RANDOM float4 curand_uniform4(curandStatePhilox4_32_10* state) {
   const uint4 x = curand4(state);
   return make_float4(weir_uniform(x.x), weir_uniform(x.y), weir_uniform(x.z), weir_uniform(x.w));
 }
-WEIR_RANDOM double2 curand_uniform2_double(curandStatePhilox4_32_10* state) {
-  const uint4 x = curand4(state);
-  return make_double2(weir_uniform_double(x.x, x.y), weir_uniform_double(x.z, x.w));
-}
-WEIR_RANDOM double4 curand_uniform4_double(curandStatePhilox4_32_10* state) {
-  const double2 a = curand_uniform2_double(state), b = curand_uniform2_double(state);
-  return make_double4(a.x, a.y, b.x, b.y);
-}
 WEIR_RANDOM float4 curand_normal4(curandStatePhilox4_32_10* state) {
   const uint4 x = curand4(state);
   const float2 a = weir_box_muller(x.x, x.y), b = weir_box_muller(x.z, x.w);
   return make_float4(a.x, a.y, b.x, b.y);
-}
-WEIR_RANDOM double4 curand_normal4_double(curandStatePhilox4_32_10* state) {
-  const double2 a = curand_normal2_double(state), b = curand_normal2_double(state);
-  return make_double4(a.x, a.y, b.x, b.y);
-}
-WEIR_RANDOM float4 curand_log_normal4(curandStatePhilox4_32_10* state, float mean, float stddev) {
-  const float4 v = curand_normal4(state);
-  return make_float4(expf(mean + stddev * v.x), expf(mean + stddev * v.y), expf(mean + stddev * v.z),
-                     expf(mean + stddev * v.w));
-}
-WEIR_RANDOM uint4 curand_poisson4(curandStatePhilox4_32_10* state, double lambda) {
-  const unsigned int x = weir_poisson(state, lambda), y = weir_poisson(state, lambda), z = weir_poisson(state, lambda);
-  return make_uint4(x, y, z, weir_poisson(state, lambda));
 }
 #undef WEIR_RANDOM
 

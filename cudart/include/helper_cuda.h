@@ -4,7 +4,6 @@
 #define COMMON_HELPER_CUDA_H_
 #include <cuda_runtime.h>
 #include <helper_string.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,22 +25,18 @@ void check(T result, const char* call, const char* file, int line) {
 }
 #define checkCudaErrors(value) check((value), #value, __FILE__, __LINE__)
 
-inline void __getLastCudaError(const char* message, const char* file, int line) {
+inline bool __printLastCudaError(const char* message, const char* file, int line) {
   const cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess) return;
+  if (error == cudaSuccess) return false;
   fprintf(stderr, "%s(%i) : getLastCudaError() CUDA error : %s : (%d) %s.\n", file, line, message, (int)error,
           cudaGetErrorString(error));
-  exit(EXIT_FAILURE);
-}
-#define getLastCudaError(message) __getLastCudaError(message, __FILE__, __LINE__)
-inline void __printLastCudaError(const char* message, const char* file, int line) {
-  const cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) {
-    fprintf(stderr, "%s(%i) : getLastCudaError() CUDA error : %s : (%d) %s.\n", file, line, message, (int)error,
-            cudaGetErrorString(error));
-  }
+  return true;
 }
 #define printLastCudaError(message) __printLastCudaError(message, __FILE__, __LINE__)
+inline void __getLastCudaError(const char* message, const char* file, int line) {
+  if (__printLastCudaError(message, file, line)) exit(EXIT_FAILURE);
+}
+#define getLastCudaError(message) __getLastCudaError(message, __FILE__, __LINE__)
 
 inline int ftoi(float value) { return value >= 0 ? (int)(value + 0.5f) : (int)(value - 0.5f); }
 
@@ -62,7 +57,11 @@ inline const char* _ConvertSMVer2ArchName(int major, int minor) {
   }
 }
 
-#ifdef __CUDA_RUNTIME_H__
+inline int weir_attribute(cudaDeviceAttr attribute, int device) {
+  int value = 0;
+  checkCudaErrors(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
 inline int weir_device_count() {
   int count = 0;
   checkCudaErrors(cudaGetDeviceCount(&count));
@@ -88,10 +87,8 @@ inline int gpuGetMaxGflopsDeviceId() {
   double most = -1;
   const int count = weir_device_count();
   for (int device = 0; device < count; ++device) {
-    int processors = 0, clock = 0;
-    checkCudaErrors(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-    if (cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, device) != cudaSuccess) clock = 1;
-    const double speed = (double)processors * (clock > 0 ? clock : 1);
+    const double speed =
+        (double)weir_attribute(cudaDevAttrMultiProcessorCount, device) * weir_attribute(cudaDevAttrClockRate, device);
     if (speed > most) most = speed, best = device;
   }
   return best;
@@ -105,9 +102,8 @@ inline int findCudaDevice(int argc, const char** argv) {
     device = gpuGetMaxGflopsDeviceId();
     checkCudaErrors(cudaSetDevice(device));
   }
-  int major = 0, minor = 0;
-  checkCudaErrors(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  checkCudaErrors(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  const int major = weir_attribute(cudaDevAttrComputeCapabilityMajor, device);
+  const int minor = weir_attribute(cudaDevAttrComputeCapabilityMinor, device);
   printf("GPU Device %d: \"%s\" with compute capability %d.%d\n\n", device, _ConvertSMVer2ArchName(major, minor), major,
          minor);
   return device;
@@ -115,9 +111,7 @@ inline int findCudaDevice(int argc, const char** argv) {
 inline int findIntegratedGPU() {
   const int count = weir_device_count();
   for (int device = 0; device < count; ++device) {
-    int integrated = 0;
-    checkCudaErrors(cudaDeviceGetAttribute(&integrated, cudaDevAttrIntegrated, device));
-    if (integrated == 0) continue;
+    if (weir_attribute(cudaDevAttrIntegrated, device) == 0) continue;
     checkCudaErrors(cudaSetDevice(device));
     return device;
   }
@@ -125,12 +119,11 @@ inline int findIntegratedGPU() {
   exit(EXIT_FAILURE);
 }
 inline bool checkCudaCapabilities(int major_version, int minor_version) {
-  int device, major = 0, minor = 0;
+  int device = 0;
   checkCudaErrors(cudaGetDevice(&device));
-  checkCudaErrors(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-  checkCudaErrors(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-  return major > major_version || (major == major_version && minor >= minor_version);
+  const int major = weir_attribute(cudaDevAttrComputeCapabilityMajor, device);
+  return major > major_version ||
+         (major == major_version && weir_attribute(cudaDevAttrComputeCapabilityMinor, device) >= minor_version);
 }
-#endif
 
 #endif

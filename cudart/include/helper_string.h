@@ -25,11 +25,6 @@ inline int stringRemoveDelimiter(char delimiter, const char* text) {
   while (text[start] == delimiter) ++start;
   return start < (int)strlen(text) - 1 ? start : 0;
 }
-inline int getFileExtension(char* name, char** extension) {
-  char* const dot = strrchr(name, '.');
-  *extension = dot != nullptr ? dot + 1 : name;
-  return dot != nullptr ? (int)(dot + 1 - name) : 0;
-}
 /* What follows `-name` or `--name` in an argument: "" or "=value"; null if no argument is that. */
 inline const char* weir_argument(int argc, const char** argv, const char* name) {
   for (int i = 1; i < argc; ++i) {
@@ -55,13 +50,6 @@ inline int getCmdLineArgumentInt(int argc, const char** argv, const char* name) 
 inline float getCmdLineArgumentFloat(int argc, const char** argv, const char* name) {
   char* value;
   return getCmdLineArgumentString(argc, argv, name, &value) ? (float)atof(value) : 0.0f;
-}
-template <class T>
-inline bool getCmdLineArgumentValue(int argc, const char** argv, const char* name, T* value) {
-  char* text;
-  if (!getCmdLineArgumentString(argc, argv, name, &text)) return false;
-  *value = (T)atof(text);
-  return true;
 }
 /* Looks for a file in the usual folders of the samples. The caller frees the result. */
 inline char* sdkFindFilePath(const char* name, const char* program) {

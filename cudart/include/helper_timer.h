@@ -6,31 +6,22 @@
 
 class StopWatchInterface {
  public:
-  virtual ~StopWatchInterface() {}
-  virtual void start() = 0;
-  virtual void stop() = 0;
-  virtual void reset() = 0;
-  virtual float getTime() = 0;
-  virtual float getAverageTime() = 0;
-};
-class StopWatchLinux : public StopWatchInterface {
- public:
-  void start() override {
+  void start() {
     begin_ = std::chrono::steady_clock::now();
     running_ = true;
   }
-  void stop() override {
+  void stop() {
     total_ += since_begin();
     running_ = false;
     ++count_;
   }
-  void reset() override {
+  void reset() {
     total_ = 0;
     count_ = 0;
     begin_ = std::chrono::steady_clock::now();
   }
-  float getTime() override { return total_ + (running_ ? since_begin() : 0); }
-  float getAverageTime() override { return count_ > 0 ? total_ / (float)count_ : 0; }
+  float getTime() const { return total_ + (running_ ? since_begin() : 0); }
+  float getAverageTime() const { return count_ > 0 ? total_ / (float)count_ : 0; }
 
  private:
   float since_begin() const {
@@ -41,31 +32,16 @@ class StopWatchLinux : public StopWatchInterface {
   int count_ = 0;
   bool running_ = false;
 };
+typedef StopWatchInterface StopWatchLinux;
 
-inline bool sdkCreateTimer(StopWatchInterface** timer) {
-  *timer = new StopWatchLinux();
-  return true;
-}
-inline bool sdkDeleteTimer(StopWatchInterface** timer) {
-  delete *timer;
-  *timer = nullptr;
-  return true;
-}
-inline bool sdkStartTimer(StopWatchInterface** timer) {
-  if (*timer != nullptr) (*timer)->start();
-  return true;
-}
-inline bool sdkStopTimer(StopWatchInterface** timer) {
-  if (*timer != nullptr) (*timer)->stop();
-  return true;
-}
-inline bool sdkResetTimer(StopWatchInterface** timer) {
-  if (*timer != nullptr) (*timer)->reset();
-  return true;
-}
-inline float sdkGetAverageTimerValue(StopWatchInterface** timer) {
-  return *timer != nullptr ? (*timer)->getAverageTime() : 0;
-}
-inline float sdkGetTimerValue(StopWatchInterface** timer) { return *timer != nullptr ? (*timer)->getTime() : 0; }
+/* clang-format off */
+inline bool sdkCreateTimer(StopWatchInterface** timer) { *timer = new StopWatchInterface; return true; }
+inline bool sdkDeleteTimer(StopWatchInterface** timer) { delete *timer; *timer = nullptr; return true; }
+inline bool sdkStartTimer(StopWatchInterface** timer) { if (*timer) (*timer)->start(); return true; }
+inline bool sdkStopTimer(StopWatchInterface** timer) { if (*timer) (*timer)->stop(); return true; }
+inline bool sdkResetTimer(StopWatchInterface** timer) { if (*timer) (*timer)->reset(); return true; }
+inline float sdkGetAverageTimerValue(StopWatchInterface** timer) { return *timer ? (*timer)->getAverageTime() : 0; }
+inline float sdkGetTimerValue(StopWatchInterface** timer) { return *timer ? (*timer)->getTime() : 0; }
+/* clang-format on */
 
 #endif

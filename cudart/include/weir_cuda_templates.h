@@ -13,16 +13,15 @@
 #endif
 
 /* clang-format off */
-#define WEIR_CUDA_OVERLOAD(name, parameters, arguments) \
-  template <class T> static inline cudaError_t name parameters { return ::name arguments; }
+#define WEIR_CUDA_OVERLOAD_OF(call, name, parameters, arguments) \
+  template <class T> static inline cudaError_t name parameters { return ::call arguments; }
+#define WEIR_CUDA_OVERLOAD(name, parameters, arguments) WEIR_CUDA_OVERLOAD_OF(name, name, parameters, arguments)
 
 /* --- Memory */
 
 WEIR_CUDA_OVERLOAD(cudaMalloc, (T** pointer, size_t bytes), ((void**)(void*)pointer, bytes))
-template <class T>
-static inline cudaError_t cudaMallocHost(T** pointer, size_t bytes, unsigned int flags = 0) {
-  return ::cudaHostAlloc((void**)(void*)pointer, bytes, flags);
-}
+WEIR_CUDA_OVERLOAD_OF(cudaHostAlloc, cudaMallocHost, (T** pointer, size_t bytes, unsigned int flags = 0),
+                      ((void**)(void*)pointer, bytes, flags))
 WEIR_CUDA_OVERLOAD(cudaHostAlloc, (T** pointer, size_t bytes, unsigned int flags), ((void**)(void*)pointer, bytes, flags))
 WEIR_CUDA_OVERLOAD(cudaHostGetDevicePointer, (T** device, void* host, unsigned int flags),
                    ((void**)(void*)device, host, flags))
@@ -32,13 +31,9 @@ WEIR_CUDA_OVERLOAD(cudaMallocPitch, (T** pointer, size_t* pitch, size_t width, s
                    ((void**)(void*)pointer, pitch, width, height))
 WEIR_CUDA_OVERLOAD(cudaMallocAsync, (T** pointer, size_t bytes, cudaStream_t stream),
                    ((void**)(void*)pointer, bytes, stream))
-static inline cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  return ::cudaMallocFromPoolAsync(pointer, bytes, pool, stream);
-}
-template <class T>
-static inline cudaError_t cudaMallocAsync(T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
-  return ::cudaMallocFromPoolAsync((void**)(void*)pointer, bytes, pool, stream);
-}
+WEIR_CUDA_OVERLOAD_OF(cudaMallocFromPoolAsync, cudaMallocAsync,
+                      (T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+                      ((void**)(void*)pointer, bytes, pool, stream))
 WEIR_CUDA_OVERLOAD(cudaMallocFromPoolAsync, (T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
                    ((void**)(void*)pointer, bytes, pool, stream))
 WEIR_CUDA_OVERLOAD(cudaStreamAttachMemAsync, (cudaStream_t stream, T* pointer, size_t bytes = 0,
@@ -60,10 +55,7 @@ static inline cudaPitchedPtr make_cudaPitchedPtr(void* pointer, size_t pitch, si
   cudaPitchedPtr made = {pointer, pitch, xsize, ysize};
   return made;
 }
-static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) {
-  cudaPos made = {x, y, z};
-  return made;
-}
+static inline cudaPos make_cudaPos(size_t x, size_t y, size_t z) { cudaPos made = {x, y, z}; return made; }
 static inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
   cudaExtent made = {width, height, depth};
   return made;
@@ -126,19 +118,16 @@ WEIR_CUDA_OVERLOAD(cudaFuncGetAttributes, (cudaFuncAttributes* attributes, T* fu
 WEIR_CUDA_OVERLOAD(cudaFuncSetAttribute, (T* function, cudaFuncAttribute attribute, int value),
                    ((const void*)function, attribute, value))
 WEIR_CUDA_OVERLOAD(cudaFuncSetCacheConfig, (T* function, cudaFuncCache config), ((const void*)function, config))
-WEIR_CUDA_OVERLOAD(cudaFuncSetSharedMemConfig, (T* function, cudaSharedMemConfig config), ((const void*)function, config))
-WEIR_CUDA_OVERLOAD(cudaFuncGetName, (const char** name, T* function), (name, (const void*)function))
 WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, T function, int blockSize,
                     size_t sharedBytes),
                    (blocks, (const void*)function, blockSize, sharedBytes))
 WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int* blocks, T function, int blockSize,
                     size_t sharedBytes, unsigned int flags),
                    (blocks, (const void*)function, blockSize, sharedBytes, flags))
-WEIR_CUDA_OVERLOAD(cudaOccupancyAvailableDynamicSMemPerBlock, (size_t* bytes, T* function, int blocks, int blockSize),
-                   (bytes, (const void*)function, blocks, blockSize))
 
 /* clang-format on */
 #undef WEIR_CUDA_OVERLOAD
+#undef WEIR_CUDA_OVERLOAD_OF
 
 /* Tries the multiples of the warp's size, and takes the largest of those with which most threads run at a time. */
 template <class F, class T>
@@ -180,13 +169,7 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* mi
 }
 struct weir_cuda_fixed_bytes {
   size_t bytes;
-#if defined(__CUDA__)
-  __host__ __device__
-#endif
-      size_t
-      operator()(int) const {
-    return bytes;
-  }
+  size_t operator()(int) const { return bytes; }
 };
 template <class T>
 static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, T function,

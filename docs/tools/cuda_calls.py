@@ -14,17 +14,26 @@ PAGE = ROOT / "docs/cuda-programs.md"
 BEGIN, END = "<!-- Made by docs/tools/cuda_calls.py: begin -->\n", "<!-- end -->\n"
 
 
+def marked(note):
+    return note.replace("<<<…>>>", "`<<<…>>>`")
+
+
 def rows():
     """Returns pairs of a section's name and its calls, and a dictionary from reasons to missing names."""
     text = (ROOT / "cudart/include/weir_cuda_calls.def").read_text(encoding="utf-8")
-    sections, missing, title = [], {}, ""
-    pattern = re.compile(r'^// --- (?P<title>.*)$|^WEIR_CUDA_(?P<kind>\w+)\((?P<body>(?:[^"\n]|"[^"]*"|\n)*?)\)\n', re.M)
+    sections, missing, title, why = [], {}, "", ""
+    pattern = re.compile(r'^// --- (?P<title>.*)$|^#define WEIR_CUDA_WHY "(?P<why>.*)"$|\bWEIR_CUDA_NO(_TYPE)?\((?P<name>cuda\w+)\)|'
+                         r'^WEIR_CUDA_(?P<kind>\w+)\((?P<body>(?:[^"\n]|"[^"]*"|\n)*?)\)\n', re.M)
     for match in pattern.finditer(text):
         if match["title"]:
             title = match["title"].strip()
             continue
+        if match["why"] or match["name"]:
+            why = match["why"] or why
+            missing.setdefault(marked(why), []).extend([match["name"]] if match["name"] else [])
+            continue
         body, kind = match["body"], match["kind"]
-        note = "".join(re.findall(r'"([^"]*)"', body)).replace("<<<…>>>", "`<<<…>>>`")
+        note = marked("".join(re.findall(r'"([^"]*)"', body)))
         words = body.split(",")
         if kind in ("MISSING", "MISSING_TYPE"):
             missing.setdefault(note, []).append(words[0].strip())

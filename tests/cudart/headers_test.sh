@@ -22,9 +22,12 @@ if ! printf '#if !__has_attribute(unavailable)\n#error\n#endif\n' | "$cxx" -x c+
   exit 77
 fi
 failures=0
-table=$include/weir_cuda_calls.def
-calls=$(sed -n 's/^WEIR_CUDA_MISSING(\(cuda[A-Za-z0-9_]*\),.*/\1/p' "$table")
-types=$(sed -n 's/^WEIR_CUDA_MISSING_TYPE(\(cuda[A-Za-z0-9_]*\),.*/\1/p' "$table")
+missing() {  # The names for which the table uses a macro.
+  printf '#define %s(name, text) @ name @\n#include "weir_cuda_calls.def"\n' "$1" | "$cxx" -x c++ -E -P -I "$include" - |
+    tr ' ' '\n' | grep '^cuda'
+}
+calls=$(missing WEIR_CUDA_MISSING)
+types=$(missing WEIR_CUDA_MISSING_TYPE)
 {
   echo '#include <cuda_runtime_api.h>'
   for call in $calls; do echo "void use_$call() { $call(); }"; done

