@@ -188,7 +188,7 @@ std::string device_header(Target target) {
       "#pragma clang system_header\n";
   const bool cpu = target == Target::cpu, nvidia = target == Target::nvidia;
   text.append("#define WEIR_WARP_SIZE 32\n");
-  if (!cpu) text.append("#define WEIR_GPU 1\n#pragma clang fp contract(off)\n");
+  if (!cpu) text.append("#define WEIR_GPU 1\n#pragma float_control(push)\n#pragma clang fp contract(off)\n");
   text.append(library(target)).append(types()).append("#include <weir_system_headers.h>\n");
   text.append("#define WEIR_SET_PLACE(name, file, line, number) ((void)0)\n#define WEIR_SPIN() ((void)0)\n");
   if (cpu) {
@@ -239,7 +239,7 @@ std::string device_header(Target target) {
       text.append("#undef __atomic_").append(name).append("\n");
   }
   text.append(kernels::ordered_atomics);
-  if (!cpu) text.append("#pragma clang fp contract(fast)\n");
+  if (!cpu) text.append("#pragma float_control(pop)\n");  // the program has what its options say
   return text;
 }
 

@@ -110,6 +110,19 @@ WEIR_DEFINED long long llrintf(float x) noexcept { return (long long)__builtin_r
   WEIR_LIBRARY float WEIR_F32(name)(float);                                    \
   WEIR_DEFINED double name(double x) noexcept { return WEIR_F64(name)(x); }    \
   WEIR_DEFINED float name##f(float x) noexcept { return WEIR_F32(name)(x); }
+// Also has a version that is faster and less exact, as in CUDA. Fast mathematics uses it everywhere.
+#ifdef __FAST_MATH__
+#define WEIR_CHOSEN(fast, exact) fast
+#else
+#define WEIR_CHOSEN(fast, exact) exact
+#endif
+#define WEIR_FAST_1(name)                                                      \
+  WEIR_LIBRARY double WEIR_F64(name)(double);                                  \
+  WEIR_LIBRARY float WEIR_F32(name)(float);                                    \
+  WEIR_LIBRARY float WEIR_FAST(name)(float);                                   \
+  WEIR_DEFINED double name(double x) noexcept { return WEIR_F64(name)(x); }    \
+  WEIR_DEFINED float name##f(float x) noexcept { return WEIR_CHOSEN(WEIR_FAST(name), WEIR_F32(name))(x); } \
+  WEIR_DEFINED float __##name##f(float x) noexcept { return WEIR_FAST(name)(x); }
 #define WEIR_2(name)                                                                          \
   WEIR_LIBRARY double WEIR_F64(name)(double, double);                                         \
   WEIR_LIBRARY float WEIR_F32(name)(float, float);                                            \
@@ -126,11 +139,23 @@ WEIR_DEFINED long long llrintf(float x) noexcept { return (long long)__builtin_r
     *result = own;                                                             \
     return value;                                                              \
   }
-WEIR_1(acos) WEIR_1(acosh) WEIR_1(asin) WEIR_1(asinh) WEIR_1(atan) WEIR_1(atanh) WEIR_1(cbrt) WEIR_1(cos) WEIR_1(cosh)
-WEIR_1(erf) WEIR_1(erfc) WEIR_1(exp) WEIR_1(exp2) WEIR_1(exp10) WEIR_1(expm1) WEIR_1(j0) WEIR_1(j1) WEIR_1(lgamma)
-WEIR_1(log) WEIR_1(log10) WEIR_1(log1p) WEIR_1(log2) WEIR_1(logb) WEIR_1(round) WEIR_1(sin) WEIR_1(sinh) WEIR_1(tan)
-WEIR_1(tanh) WEIR_1(tgamma) WEIR_1(y0) WEIR_1(y1)
-WEIR_2(atan2) WEIR_2(fdim) WEIR_2(fmod) WEIR_2(hypot) WEIR_2(nextafter) WEIR_2(pow) WEIR_2(remainder)
+WEIR_FAST_1(cos) WEIR_FAST_1(exp) WEIR_FAST_1(exp10) WEIR_FAST_1(log) WEIR_FAST_1(log10) WEIR_FAST_1(log2) WEIR_FAST_1(sin)
+WEIR_1(acos) WEIR_1(acosh) WEIR_1(asin) WEIR_1(asinh) WEIR_1(atan) WEIR_1(atanh) WEIR_1(cbrt) WEIR_1(cosh) WEIR_1(erf)
+WEIR_1(erfc) WEIR_1(exp2) WEIR_1(expm1) WEIR_1(j0) WEIR_1(j1) WEIR_1(lgamma) WEIR_1(log1p) WEIR_1(logb) WEIR_1(round)
+WEIR_1(sinh) WEIR_1(tanh) WEIR_1(tgamma) WEIR_1(y0) WEIR_1(y1)
+WEIR_2(atan2) WEIR_2(fdim) WEIR_2(fmod) WEIR_2(hypot) WEIR_2(nextafter) WEIR_2(remainder)
+WEIR_DEFINED float __powf(float x, float y) noexcept { return exp2f(y * __log2f(x)); }
+WEIR_DEFINED float __tanf(float x) noexcept { return __sinf(x) / __cosf(x); }
+WEIR_DEFINED float __tanhf(float x) noexcept { return tanhf(x); }
+WEIR_DEFINED void __sincosf(float x, float* s, float* c) noexcept { *s = __sinf(x), *c = __cosf(x); }
+WEIR_LIBRARY double WEIR_F64(tan)(double);
+WEIR_LIBRARY float WEIR_F32(tan)(float);
+WEIR_LIBRARY double WEIR_F64(pow)(double, double);
+WEIR_LIBRARY float WEIR_F32(pow)(float, float);
+WEIR_DEFINED double tan(double x) noexcept { return WEIR_F64(tan)(x); }
+WEIR_DEFINED float tanf(float x) noexcept { return WEIR_CHOSEN(__tanf, WEIR_F32(tan))(x); }
+WEIR_DEFINED double pow(double x, double y) noexcept { return WEIR_F64(pow)(x, y); }
+WEIR_DEFINED float powf(float x, float y) noexcept { return WEIR_CHOSEN(__powf, WEIR_F32(pow))(x, y); }
 WEIR_LIBRARY double WEIR_F64(ldexp)(double, int);
 WEIR_LIBRARY float WEIR_F32(ldexp)(float, int);
 WEIR_SCALED(ldexp) WEIR_SCALED(scalbn)
@@ -153,17 +178,8 @@ WEIR_DEFINED void sincosf(float x, float* s, float* c) noexcept { *s = sinf(x), 
 #undef WEIR_SCALED
 #undef WEIR_WITH_RESULT
 #undef WEIR_OWN
-
-// Faster and less exact, as in CUDA.
-#define WEIR_FAST_1(name)                    \
-  WEIR_LIBRARY float WEIR_FAST(name)(float); \
-  WEIR_DEFINED float __##name##f(float x) noexcept { return WEIR_FAST(name)(x); }
-WEIR_FAST_1(cos) WEIR_FAST_1(exp) WEIR_FAST_1(exp10) WEIR_FAST_1(log) WEIR_FAST_1(log10) WEIR_FAST_1(log2) WEIR_FAST_1(sin)
 #undef WEIR_FAST_1
-WEIR_DEFINED float __powf(float x, float y) noexcept { return exp2f(y * __log2f(x)); }
-WEIR_DEFINED float __tanf(float x) noexcept { return __sinf(x) / __cosf(x); }
-WEIR_DEFINED float __tanhf(float x) noexcept { return tanhf(x); }
-WEIR_DEFINED void __sincosf(float x, float* s, float* c) noexcept { *s = __sinf(x), *c = __cosf(x); }
+#undef WEIR_CHOSEN
 
 WEIR_DEFINED void* memcpy(void* to, const void* from, size_t size) noexcept { return __builtin_memcpy(to, from, size); }
 WEIR_DEFINED void* memmove(void* to, const void* from, size_t size) noexcept { return __builtin_memmove(to, from, size); }

@@ -390,6 +390,10 @@ class Compilation {
     }
     append(command, {"-w", "-O3", "-fno-strict-aliasing", "-Xclang", "-no-enable-noundef-analysis", contraction(input)});
     if (options_.fast_math) append(command, {"-ffast-math"});
+    if (options_.fast_math && nvidia) {
+      append(command,
+             {"-fgpu-flush-denormals-to-zero", "-mllvm", "-nvptx-prec-divf32=0", "-mllvm", "-nvptx-prec-sqrtf32=0"});
+    }
     // PTX of CUDA 11.8, which the oldest driver that Weir supports reads.
     if (nvidia)
       append(command, {"-Xclang", "-target-feature", "-Xclang", "+ptx78"});
