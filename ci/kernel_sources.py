@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = ("tests/kernels/corpus/*.cu", "docs/recipes/*.c*", "docs/recipes-python/*.py", "docs/gallery/*.py", "examples/*/*.c*",
          "examples/*/*.py")
 # Not for Weir: these launch kernels by <<<…>>>, or contain templates with missing values.
-NOT_FOR_WEIR = ("examples/interop_cuda/",)
+NOT_FOR_WEIR = ("examples/cuda/", "examples/interop_cuda/")
 STRING = re.compile(r'R"(\w*)\((.*?)\)\1"|r?"""(.*?)"""', re.S)
 
 
