@@ -5,13 +5,17 @@
 // and no header of the system is read; here they meet the system's headers and host code. So what only the former need is
 // taken out, each piece by its exact text: if that text changes, the build fails here.
 #include <array>
+#include <cctype>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <set>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -275,13 +279,14 @@ std::string xorwow_jumps() {
   return text + "};\n";
 }
 
+std::string read(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 void write(const std::filesystem::path& file, std::string_view text) {
   std::filesystem::create_directories(file.parent_path());
-  const std::string old = [&] {
-    std::ifstream in(file, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  }();
-  if (old == text) return;
+  if (read(file) == text) return;
   std::ofstream out(file, std::ios::binary);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
   out.close();
@@ -295,8 +300,65 @@ std::string header(const char* guard, std::string_view text) {
   return all.append("#include <cuda_runtime.h>\n").append(text).append("#endif\n");
 }
 
-void write_headers(const std::filesystem::path& folder, std::span<char*> forwarding) {
-  for (const char* const name : forwarding) write(folder / name, "#include <cuda_runtime.h>\n");
+// HIP's names that do not follow the rule, each with CUDA's.
+constexpr const char* hip_exceptions =
+    "hipDeviceProp_t cudaDeviceProp hipDeviceAttribute_t cudaDeviceAttr hipPointerAttribute_t cudaPointerAttributes "
+    "hipLimit_t cudaLimit hipFuncCache_t cudaFuncCache hipDevice_t int hipHostMalloc cudaMallocHost hipHostFree "
+    "cudaFreeHost hipHostMallocDefault cudaHostAllocDefault hipHostMallocPortable cudaHostAllocPortable "
+    "hipHostMallocMapped cudaHostAllocMapped hipHostMallocWriteCombined cudaHostAllocWriteCombined "
+    "hipHostMallocCoherent cudaHostAllocDefault hipHostMallocNonCoherent cudaHostAllocDefault "
+    "hipDeviceAttributeMultiprocessorCount cudaDevAttrMultiProcessorCount "
+    "hipDeviceAttributeMemoryBusWidth cudaDevAttrGlobalMemoryBusWidth hipErrorOutOfMemory cudaErrorMemoryAllocation "
+    "hipErrorNotInitialized cudaErrorInitializationError hipErrorDeinitialized cudaErrorCudartUnloading "
+    "hipErrorInvalidHandle cudaErrorInvalidResourceHandle hipErrorInvalidImage cudaErrorInvalidKernelImage "
+    "hipErrorInvalidContext cudaErrorDeviceUninitialized hipErrorNoBinaryForGpu cudaErrorNoKernelImageForDevice "
+    "hipErrorNotFound cudaErrorSymbolNotFound __hip_bfloat16 __nv_bfloat16 __hip_bfloat162 __nv_bfloat162 "
+    "hip_bfloat16 __nv_bfloat16 hipcub cub";
+
+// HIP's names for all that CUDA's headers in the folder declare, and for complex and random numbers.
+std::string hip_names(const std::filesystem::path& folder) {
+  std::string text(kernels::textures);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_regular_file()) text += read(entry.path());
+  }
+  std::set<std::string> names;
+  // Strings and comments match first.
+  const std::regex pattern(
+      R"("[^"\n]*"|//.*|/\*[^*]*|\b(make_)?(cuda[A-Z]|curand|CURAND_|cu(C[adfimors]|FloatC|DoubleC))\w*)");
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) {
+    if (!std::isalpha(static_cast<unsigned char>(at->str()[0]))) continue;
+    names.insert(at->str());
+    if (at->str().starts_with("cuC")) names.insert(at->str() + "f");  // cuCadd##suffix
+  }
+  std::string all = "// Generated from CUDA's names (cudart/device_header.cpp).\n#pragma once\n#pragma GCC system_header\n";
+  const auto define = [&](const std::string& hip, const std::string& cuda) { all += "#define " + hip + " " + cuda + "\n"; };
+  for (const std::string& name : names) {
+    const std::string hip = std::regex_replace(std::regex_replace(name, std::regex("cuda|cu(?=[CFDr])"), "hip"),
+                                               std::regex("DevAttr"), "DeviceAttribute");
+    define(std::regex_replace(hip, std::regex("^CU"), "HIP"), name);
+  }
+  std::istringstream exceptions(hip_exceptions);
+  for (std::string hip, cuda; exceptions >> hip >> cuda;) define(hip, cuda);
+  for (const std::string kind : {"threadIdx", "blockIdx", "blockDim", "gridDim"}) {
+    for (const char axis : {'x', 'y', 'z'})
+      define(std::string("hip") + char(kind[0] - 'a' + 'A') + kind.substr(1) + "_" + axis, kind + "." + axis);
+  }
+  return all;
+}
+
+// HIP's headers, each with CUDA's.
+constexpr const char* hip_headers =
+    "hip/hip_fp16.h cuda_fp16.h hip/hip_bf16.h cuda_bf16.h hip/hip_bfloat16.h cuda_bf16.h hip/hip_complex.h cuComplex.h "
+    "hip/hip_vector_types.h vector_types.h "
+    "hip/hip_cooperative_groups.h cooperative_groups.h hiprand/hiprand_kernel.h curand_kernel.h hipcub/hipcub.hpp "
+    "cub/cub.cuh";
+
+void write_headers(const std::filesystem::path& folder, const std::filesystem::path& include, std::span<char*> plain) {
+  for (const char* const name : plain) write(folder / name, "#include <cuda_runtime.h>\n");
+  write(folder / "weir_hip_names.h", hip_names(include));
+  std::istringstream forwarding(hip_headers);
+  for (std::string name, cuda; forwarding >> name >> cuda;)
+    write(folder / name, "#include <hip/hip_runtime.h>\n#include <" + cuda + ">\n");
   write(folder / "weir_device_cpu.h", device_header(Target::cpu));
   write(folder / "weir_device_nvidia.h", device_header(Target::nvidia));
   write(folder / "weir_device_amd.h", device_header(Target::amd));
@@ -324,12 +386,12 @@ void write_headers(const std::filesystem::path& folder, std::span<char*> forward
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count < 2) {
-    std::fputs("usage: weir_device_header FOLDER [header that includes cuda_runtime.h]...\n", stderr);
+  if (count < 3) {
+    std::fputs("usage: weir_device_header FOLDER CUDART_INCLUDE [header that includes cuda_runtime.h]...\n", stderr);
     return 2;
   }
   try {
-    write_headers(arguments[1], std::span(arguments, static_cast<std::size_t>(count)).subspan(2));
+    write_headers(arguments[1], arguments[2], std::span(arguments, static_cast<std::size_t>(count)).subspan(3));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weir_device_header: %s\n", error.what());
     return 1;

@@ -265,6 +265,7 @@ class Compilation {
     }
     append(words, {"-fdeclspec", "-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument", "-isystem",
                    chain_.headers.string(), "-include", "cuda_runtime.h"});
+    if (options_.hip) append(words, {"-include", "hip/hip_runtime.h"});
     // The halves give static variables of the device the same names.
     append(words, {"-cuid=" + unit_, "-Xclang", "-cuid=" + unit_});
     if (options_.per_thread_streams) append(words, {"-Xclang", "-fgpu-default-stream=per-thread"});

@@ -29,7 +29,8 @@ const Names without_meaning = {"--expt-relaxed-constexpr",
                                "-m64",
                                "--machine=64",
                                "-restrict",
-                               "--restrict"};
+                               "--restrict",
+                               "-munsafe-fp-atomics"};
 const Names without_effect = {"-G",         "--device-debug",   "-keep",           "--keep",
                               "-res-usage", "--resource-usage", "--source-in-ptx", "-src-in-ptx"};
 // Options with a value that change nothing here.
@@ -39,10 +40,12 @@ const Names with_value = {
     "-Xcudafe",  "--Xcudafe",       "-Xnvlink",      "-Xfatbin",       "-ftz",           "--ftz",
     "-prec-div", "--prec-div",      "-prec-sqrt",    "--prec-sqrt",    "-split-compile", "--split-compile",
     "-keep-dir", "--keep-dir",      "-err-no"};
-// CUDA's libraries that are not there. Those that the runtime or headers stand for are dropped.
-const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc", "cublas", "cublasLt"};
-const Names missing_libraries = {"cufft", "curand", "cusparse", "cusolver",   "cudnn", "nvjpeg",
-                                 "nppc",  "nppi",   "npps",     "nvToolsExt", "cupti", "nvml"};
+// CUDA's and AMD's libraries that are not there. Those that the runtime or headers stand for are dropped.
+const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc", "cublas", "cublasLt", "amdhip64"};
+const Names missing_libraries = {"cufft",   "curand",    "cusparse",  "cusolver",   "cudnn",     "nvjpeg",
+                                 "nppc",    "nppi",      "npps",      "nvToolsExt", "cupti",     "nvml",
+                                 "hipblas", "hipblaslt", "rocblas",   "hipfft",     "rocfft",    "hiprand",
+                                 "rocrand", "hipsparse", "rocsparse", "hipsolver",  "rocsolver", "MIOpen"};
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
@@ -101,18 +104,23 @@ class Parser {
     } else if (name == "-arch" || name == "--gpu-architecture" || name == "-gencode" || name == "--generate-code" ||
                name == "-code" || name == "--gpu-code") {
       choose_architecture(word, value());
+    } else if (word == "-fgpu-rdc" || word == "-fno-gpu-rdc") {
+      options_.relocatable = word == "-fgpu-rdc";
+    } else if (name == "--offload-arch") {
+      for (const std::string& architecture : split(value())) add_offload_architecture(word, architecture);
     } else if (name == "-x" || name == "--x") {
       const std::string language = value();
-      if (language != "cu" && language != "c++" && language != "c")
-        throw UsageError(fmt::format("-x {}: the languages are cu, c++ and c", language));
+      if (!is_one_of(language, {"cu", "hip", "c++", "c"}))
+        throw UsageError(fmt::format("-x {}: the languages are cu, hip, c++ and c", language));
       language_ = language;
+      options_.hip = language == "hip";
     } else if (name == "-std" || name == "--std") {
       options_.both.push_back("-std=" + value());
     } else if (name == "-Xcompiler" || name == "--compiler-options") {
       for (const std::string& option : split(value())) add_compiler_option(option);
     } else if (name == "-Xlinker" || name == "--linker-options") {
       for (const std::string& option : split(value())) add({"-Xlinker", option}, options_.link_inputs);
-    } else if (word == "-use_fast_math" || word == "--use_fast_math") {
+    } else if (word == "-use_fast_math" || word == "--use_fast_math" || word == "-ffast-math") {
       options_.fast_math = true;
     } else if (name == "-fmad" || name == "--fmad") {
       options_.fuse = value() == "true";
@@ -179,8 +187,7 @@ class Parser {
   void add_library(const std::string& name) {
     if (is_one_of(name, own_libraries)) return;
     if (is_one_of(name, missing_libraries))
-      throw UsageError(
-          fmt::format("-l{}: Weir has no counterpart of this library of CUDA's; see docs/cuda-programs.md", name));
+      throw UsageError(fmt::format("-l{}: Weir has no counterpart of this library; see docs/cuda-programs.md", name));
     options_.link_inputs.push_back("-l" + name);
   }
 
@@ -207,6 +214,13 @@ class Parser {
     if (first || std::stoi(number) < std::stoi(capability(options_.nvidia))) options_.nvidia = "compute_" + number;
   }
 
+  // hipcc's option, for AMD's GPUs or for NVIDIA's. The CPU's code is always made, as without the option.
+  void add_offload_architecture(const std::string& word, const std::string& architecture) {
+    if (!architecture.starts_with("gfx")) return choose_architecture(word, architecture);
+    if (options_.targets.empty()) add_target("host");
+    add_target("hip " + architecture);
+  }
+
   void choose_default_stream(const std::string& stream) {
     if (stream != "per-thread" && stream != "legacy" && stream != "null")
       throw UsageError(fmt::format("--default-stream {}: write legacy or per-thread", stream));
@@ -217,7 +231,7 @@ class Parser {
   void add_input(const std::string& word) {
     const std::string_view end = std::string_view(word).substr(std::min(word.rfind('.'), word.size()));
     const bool is_source = is_one_of(end, {".cpp", ".cc", ".cxx", ".C", ".c"});
-    if (end == ".cu" || (is_source && language_ == "cu")) {
+    if (end == ".cu" || end == ".hip" || (is_source && (language_ == "cu" || (language_ == "hip" && end != ".c")))) {
       options_.cuda_sources.push_back(word);
     } else if (is_source) {
       options_.host_sources.push_back(word);

@@ -31,6 +31,7 @@ struct Options {
   bool fuse = true;                 ///< whether a * b + c may be rounded once
   bool per_thread_streams = false;  ///< stream 0 is each thread's own
   bool relocatable = false;         ///< -rdc=true: device code may use other files' functions and variables
+  bool hip = false;                 ///< -x hip: the macros of hipcc
   bool verbose = false;
   std::vector<std::string> ignored;  ///< options that mean nothing to Clang or to the backends, for a note
 };
