@@ -93,6 +93,25 @@ struct Warps {
   bool needed;
 };
 
+// Gives variables a value on paths on which they have none. LLVM counts a variable that only some threads set, all to the
+// same value, as uniform, since the others may take that value, too. But a uniform value that is kept across a barrier has
+// one place, and the threads that did not set it would overwrite it.
+void define_uniform_variables(llvm::Function& function) {
+  llvm::SmallVector<llvm::Use*> undefined;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::PHINode& phi : block.phis()) {
+      for (llvm::Use& value : phi.incoming_values()) {
+        if (llvm::isa<llvm::UndefValue>(value.get())) undefined.push_back(&value);
+      }
+    }
+  }
+  if (undefined.empty()) return;
+  const BlockDivergence rules;
+  const Uniformity uniformity(function, rules);
+  llvm::erase_if(undefined, [&](llvm::Use* value) { return uniformity.is_divergent(*value->getUser()); });
+  for (llvm::Use* value : undefined) value->set(llvm::Constant::getNullValue(value->get()->getType()));
+}
+
 // Returns the number of loops whose iterations all threads take together.
 unsigned form_block(BlockFunction& block, std::optional<Warps> warps, const llvm::TargetLibraryInfo& library) {
   if (warps) {
@@ -108,6 +127,7 @@ unsigned form_block(BlockFunction& block, std::optional<Warps> warps, const llvm
                       std::to_string(most_regions) + " are the most",
                   nullptr);
   }
+  if (regions.all.size() > 1) define_uniform_variables(*block.function);
   const BlockDivergence rules;
   const Uniformity uniformity(*block.function, rules);
   regions.diverge = may_diverge(block, regions, uniformity);

@@ -6,6 +6,7 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
 
+#include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/builtins.hpp"
 
 namespace weir::workgroup {
@@ -45,7 +46,9 @@ Uniformity::Uniformity(llvm::Function& function, const DivergenceRules& rules) {
 bool BlockDivergence::is_source(const llvm::Value& value) const {
   if (llvm::isa<llvm::AllocaInst>(value)) return true;  // an address in private memory differs between threads
   if (llvm::isa<llvm::AtomicRMWInst>(value) || llvm::isa<llvm::AtomicCmpXchgInst>(value)) return true;
-  if (const auto* const load = llvm::dyn_cast<llvm::LoadInst>(&value)) return !load->isSimple();
+  // Each thread's atomic access sees another value, even after it has become a plain one.
+  if (const auto* const load = llvm::dyn_cast<llvm::LoadInst>(&value))
+    return !load->isSimple() || load->hasMetadata(once_atomic);
   if (called_builtin(&value) == Builtin::thread_index) return true;
   const auto* const call = llvm::dyn_cast<llvm::CallBase>(&value);
   return call != nullptr && !call->doesNotAccessMemory();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic functions of all types and scopes, among them programs' own by atomicCAS, beside CUDA's for double.
+// Atomic functions of all types and scopes, among them programs' own by atomicCAS, beside CUDA's for double; and places that
+// atomic functions give, which threads keep across barriers.
 #include "check.h"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600
@@ -36,6 +37,25 @@ __global__ void all(int* i, unsigned* u, unsigned long long* l, float* f, double
   atomicAdd_block(&i[7], 1);
 }
 
+// Copies the positive numbers, each to a place of its own.
+__global__ void keep_positive(int* to, int* count, const int* from, int n) {
+  __shared__ int here, unused;
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x == 0) here = unused = 0;
+  __syncthreads();
+  int value, place;
+  if (i < n) {
+    value = from[i];
+    if (value > 0) place = atomicAdd(&here, 1);
+  }
+  const int order = atomicCAS(&unused, -1, 0) + atomicMax(&unused, int(threadIdx.x));
+  __syncthreads();
+  if (threadIdx.x == 0) here = atomicAdd(count, here);
+  __syncthreads();
+  if (i < n && value > 0) to[place + here] = value;
+  if (order < 0 || order > 2 * int(threadIdx.x)) atomicAdd(count, 1000);
+}
+
 int main() {
   Numbers<int, 8> i;
   Numbers<unsigned, 8> u;
@@ -47,6 +67,16 @@ int main() {
   const int ints[] = {256, 1 - 512, -255, 255, 255, 5, 42};
   for (int k = 0; k < 7; ++k) CHECK(i.read()[k] == ints[k]);
   CHECK(u.read()[0] == 256 % 10 && u.host[1] == (1 + 10 * 26 - 256) % 10 && u.host[2] == 2);
+  Numbers<int, 200> from, to;
+  for (int k = 0; k < 200; ++k) from.host[k] = k % 3 == 0 ? -k : k;
+  CHECK_CALL(cudaMemcpy(from.device, from.host, sizeof(from.host), cudaMemcpyHostToDevice));
+  CHECK_CALL(cudaMemset(i.device, 0, sizeof(int)));
+  keep_positive<<<4, 64>>>(to.device, i.device, from.device, 200);
+  CHECK_KERNEL();
+  CHECK(i.read()[0] == 133);
+  bool found[200] = {};
+  for (int k = 0; k < 133; ++k) found[to.read()[k]] = true;
+  for (int k = 0; k < 200; ++k) CHECK(found[k] == (k % 3 != 0));
   CHECK(l.read()[0] == 256ull << 33 && l.host[1] == 255);
   CHECK(f.read()[0] == 128 && f.host[1] == 255 && d.read()[0] == 64);
   return 0;

@@ -20,6 +20,10 @@
 //! vec4 2 1 1 64 1 1 0 workgroup
 //! vec4shared 2 1 1 64 1 1 0 workgroup
 //! dynaxis 1 1 1 8 4 2 0 workgroup
+//! onesetter 2 1 1 64 1 1 0 workgroup
+//! onesetter 2 1 1 96 1 1 0 workgroup 5
+//! warpsetter 2 1 1 96 1 1 0 workgroup 33
+//! places 2 1 1 64 1 1 0 workgroup
 //! restricted 2 1 1 64 1 1 0 workgroup
 
 struct P {
@@ -42,6 +46,55 @@ __device__ int use(P p) {
   p.a += 1;
   p.s[p.a & 3] += 2;
   return p.a + (int)p.f + p.s[1] + (int)(p.d * 3) + p.c;
+}
+// One thread loads a value, and keeps it across barriers.
+KERNEL(onesetter) {
+  INDEX;
+  __shared__ int tile[96];
+  int v;
+  if (t == n % 37) v = in[blockIdx.x];
+  tile[t] = in[i];
+  __syncthreads();
+  const int other = tile[(t + 1) % blockDim.x];
+  __syncthreads();
+  tile[t] = other * 2;
+  __syncthreads();
+  out[i] = tile[t ^ 1];
+  if (t == n % 37) out[i] += v * 1000 + v % 7;
+}
+// The threads of one warp load a value, and keep it across barriers.
+KERNEL(warpsetter) {
+  INDEX;
+  __shared__ int tile[96];
+  int v;
+  if (t / 32 == n / 32) v = in[blockIdx.x] + __shfl_sync(~0u, in[0], 3);
+  tile[t] = in[i];
+  __syncthreads();
+  const int other = tile[(t + 1) % blockDim.x];
+  __syncthreads();
+  tile[t] = other * 2;
+  __syncthreads();
+  out[i] = tile[t ^ 1];
+  if (t / 32 == n / 32) out[i] += v * 1000 + v % 7;
+}
+// Threads keep their places in shared memory across barriers. The order of the places differs between tiers.
+KERNEL(places) {
+  INDEX;
+  __shared__ int count, sum;
+  if (t == 0) count = sum = 0;
+  __syncthreads();
+  int v, place;
+  if (i < n - 3) {
+    v = in[i];
+    if (v % 2 != 0) place = atomicAdd(&count, 1);
+  }
+  const int own = atomicMax(&sum, t * 2);
+  __syncthreads();
+  if (t == 0) count += blockIdx.x * 64;
+  __syncthreads();
+  if (i < n - 3 && v % 2 != 0) out[1000 + place + blockIdx.x * 64] = 1;
+  if (i < n - 3 && v % 2 != 0) atomicAdd(&out[blockIdx.x], v * 3 + count);
+  if (own > 126 || own < 0) out[3] = 1;
 }
 KERNEL(structval) {
   INDEX;
