@@ -135,11 +135,12 @@ class Runner {
       bytes = type != nullptr ? layout.getTypeAllocSize(type).getFixedValue() : size_of(parameter);
       passed->replaceAllUsesWith(copy(given, bytes, passed->getParamAlign()));
     } else if (parameter.by_reference) {
-      // A structure with its own copy constructor. Here, as on a GPU, its bytes are copied.
+      // A structure with its own copy constructor or destructor. The code uses the address that it is given; `memory` is
+      // only for the debugger. Here, as on a GPU, the bytes are copied.
+      llvm::Argument* const address = address_stored_in(*parameter.memory);
+      if (address == nullptr) return fail("the debug information lacks the address of a parameter");
       bytes = size_of(parameter);
-      llvm::Value* const object = copy(given, bytes, llvm::MaybeAlign(16));
-      builder_.SetInsertPoint(parameter.begin_of_use);
-      builder_.CreateStore(object, parameter.memory);
+      address->replaceAllUsesWith(copy(given, bytes, {}));
     } else {
       auto* const variable = llvm::dyn_cast<llvm::AllocaInst>(parameter.memory);
       if (variable == nullptr) return fail("the debug information lacks the place of a parameter");
@@ -156,6 +157,15 @@ class Runner {
     if (is_pointer_to_const(parameter.type)) constant_ |= bit;
   }
 
+  static llvm::Argument* address_stored_in(llvm::Value& memory) {
+    for (llvm::User* user : memory.users()) {
+      auto* const store = llvm::dyn_cast<llvm::StoreInst>(user);
+      if (store != nullptr && store->getPointerOperand() == &memory)
+        return llvm::dyn_cast<llvm::Argument>(store->getValueOperand());
+    }
+    return nullptr;
+  }
+
   static bool is_number(const llvm::DIType* type) {
     const llvm::DIType* const own = plain(type);
     return llvm::isa_and_nonnull<llvm::DIBasicType>(own) ||
@@ -170,7 +180,8 @@ class Runner {
 
   llvm::Value* copy(llvm::Value* given, std::uint64_t bytes, llvm::MaybeAlign alignment) {
     llvm::AllocaInst* const object = builder_.CreateAlloca(llvm::ArrayType::get(builder_.getInt8Ty(), bytes));
-    object->setAlignment(alignment.value_or(llvm::Align(16)));
+    // A type's size is a multiple of its alignment.
+    object->setAlignment(alignment.value_or(llvm::commonAlignment(llvm::Align(64), bytes)));
     builder_.CreateMemCpy(object, object->getAlign(), given, llvm::Align(1), bytes);
     return object;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments of all sizes: structs of odd sizes, which the host's ABI splits into registers or passes in memory, arrays in
-// structs, bool, small integers, vectors, enums, references to const in templates, pointers to pointers.
+// structs, bool, small integers, vectors, enums, references to const in templates, pointers to pointers; and classes with
+// constructors, assignments and destructors of their own, of which the device gets the bytes.
 #include "check.h"
 
 struct Three {
@@ -49,6 +50,38 @@ __global__ void take(bool yes, Three three, char c, Five five, short s, Mixed mi
   out[15] = d;
 }
 
+struct Copied {
+  int n, more[4];
+  __host__ __device__ Copied(int v) : n(v), more{v + 1, v + 2, v + 3, v + 4} {}
+  __host__ __device__ Copied(const Copied& other) : n(other.n) {
+    for (int i = 0; i < 4; ++i) more[i] = other.more[i];
+  }
+};
+template <class T>
+class Pool {
+ public:
+  Pool() {}
+  ~Pool() {}
+  Pool& operator=(const Pool& other) {
+    memory = other.memory;
+    return *this;
+  }
+  __device__ T& operator[](int i) { return memory[i]; }
+  T* memory;
+};
+struct alignas(64) Wide {
+  double d[8];
+  __host__ __device__ ~Wide() {}
+};
+
+// Each thread has its own copy of a parameter, which it may change.
+__global__ void take_classes(int n, Pool<double> pool, Copied copied, const Wide wide) {
+  const int i = threadIdx.x;
+  copied.n += i;
+  for (int k = 0; k < n; ++k) copied.more[k % 4] += i;
+  pool[i] = copied.n * 1000 + copied.more[2] + wide.d[i] + copied.more[i & 3] * 0.001953125;
+}
+
 int main() {
   Numbers<double, 16> out;
   Large large = {};
@@ -60,5 +93,15 @@ int main() {
   CHECK_KERNEL();
   const double expected[] = {1, 123, 'c', 15, -9, 6.75, 321, 654, 42, 255, 1, 77, double(1LL << 40), 10, 5301, 0.125};
   for (int i = 0; i < 16; ++i) CHECK(out.read()[i] == expected[i]);
+  Pool<double> pool;
+  pool.memory = out.device;
+  Wide wide;
+  for (int i = 0; i < 8; ++i) wide.d[i] = i * 0.25;
+  take_classes<<<1, 8>>>(3, pool, Copied(7), wide);
+  CHECK_KERNEL();
+  for (int i = 0; i < 8; ++i) {
+    const int more[] = {8 + i, 9 + i, 10 + i, 11};
+    CHECK(out.read()[i] == (7 + i) * 1000 + more[2] + i * 0.25 + more[i & 3] * 0.001953125);
+  }
   return 0;
 }
