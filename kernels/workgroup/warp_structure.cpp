@@ -25,6 +25,7 @@
 #include "kernels/workgroup/llvm_names.hpp"
 #include "kernels/workgroup/passes.hpp"
 #include "kernels/workgroup/refusal.hpp"
+#include "kernels/workgroup/regions.hpp"
 
 namespace weir::workgroup {
 namespace {
@@ -77,6 +78,36 @@ llvm::ScalarizerPass make_scalarizer() {
 #endif
 }
 
+// Turns conversions between a program's vector and a number into operations on the vector's elements. Clang passes a float4
+// as such numbers.
+void take_apart_conversions(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* const conversion = dyn_cast<llvm::BitCastInst>(&instruction);
+    if (conversion == nullptr) continue;
+    llvm::Value* const from = conversion->getOperand(0);
+    const bool of_vector = isa<llvm::FixedVectorType>(from->getType());
+    auto* const vector = dyn_cast<llvm::FixedVectorType>(of_vector ? from->getType() : conversion->getType());
+    if (vector == nullptr || !(of_vector ? conversion->getType() : from->getType())->isIntegerTy()) continue;
+    llvm::IRBuilder<> builder(conversion);
+    const unsigned bits = vector->getScalarSizeInBits();
+    llvm::Type* const element = builder.getIntNTy(bits);
+    llvm::Type* const number = of_vector ? conversion->getType() : from->getType();
+    llvm::Value* made =
+        of_vector ? static_cast<llvm::Value*>(llvm::ConstantInt::get(number, 0)) : llvm::PoisonValue::get(vector);
+    for (unsigned k = 0; k < vector->getNumElements(); ++k) {
+      if (of_vector) {
+        llvm::Value* const part = builder.CreateBitCast(builder.CreateExtractElement(from, k), element);
+        made = builder.CreateOr(made, builder.CreateShl(builder.CreateZExt(part, number), k * bits));
+      } else {
+        llvm::Value* const part = builder.CreateTrunc(builder.CreateLShr(from, k * bits), element);
+        made = builder.CreateInsertElement(made, builder.CreateBitCast(part, vector->getElementType()), k);
+      }
+    }
+    conversion->replaceAllUsesWith(made);
+    conversion->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 bool is_lane_end(const llvm::Value* value) { return called_name(value) == lane_end; }
@@ -105,23 +136,12 @@ bool asks_for_lanes(const llvm::Instruction& instruction) {
          kind == Builtin::warp_barrier;
 }
 
-using CallPairs = std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>>;
-
-// Finds pairs of a lane end and a call from which control flow cannot reach that lane end.
-CallPairs find_early_ends(llvm::Function& function) {
-  llvm::SmallVector<llvm::Instruction*> ends, calls;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    if (is_lane_end(&instruction)) ends.push_back(&instruction);
-    if (asks_for_lanes(instruction)) calls.push_back(&instruction);
-  }
-  CallPairs pairs;
-  for (llvm::Instruction* end : ends) {
-    for (llvm::Instruction* call : calls) {
-      if (!llvm::isPotentiallyReachable(call, end)) pairs.emplace_back(end, call);
-    }
-  }
-  return pairs;
+bool is_barrier(const llvm::Instruction& instruction) {
+  const Builtin kind = called_builtin(&instruction);
+  return kind == Builtin::block_barrier || kind == Builtin::warp_barrier;
 }
+
+using CallPairs = std::vector<std::pair<llvm::Instruction*, llvm::Instruction*>>;
 
 using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
 
@@ -133,6 +153,34 @@ BlockSet blocks_from(const BasicBlock* first) {
     }
   }
   return reached;
+}
+
+// Finds pairs of a lane end and a call from which control flow cannot reach that lane end. A barrier is in no pair with an
+// end that only other warps take.
+CallPairs find_early_ends(llvm::Function& function, const DivergenceRules& rules) {
+  llvm::SmallVector<llvm::Instruction*> ends, calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (is_lane_end(&instruction)) ends.push_back(&instruction);
+    if (asks_for_lanes(instruction)) calls.push_back(&instruction);
+  }
+  const Uniformity uniformity(function, rules);
+  const llvm::PostDominatorTree post_dominators(function);
+  // Whether lanes of one warp may part, some to the end and others to the call.
+  const auto may_part = [&](llvm::Instruction* end, llvm::Instruction* call) {
+    return llvm::any_of(function, [&](BasicBlock& branch) {
+      return uniformity.has_divergent_branch(branch) &&
+             blocks_before_join(&branch, post_dominators).count(end->getParent()) != 0 &&
+             blocks_from(&branch).count(call->getParent()) != 0;
+    });
+  };
+  CallPairs pairs;
+  for (llvm::Instruction* end : ends) {
+    for (llvm::Instruction* call : calls) {
+      if (llvm::isPotentiallyReachable(call, end) || (is_barrier(*call) && !may_part(end, call))) continue;
+      pairs.emplace_back(end, call);
+    }
+  }
+  return pairs;
 }
 
 // Finds calls that some lanes skip. The path on which they skip the call has no further calls and later joins the path of
@@ -160,12 +208,10 @@ Calls find_passed_calls(llvm::Function& function, const DivergenceRules& rules) 
       if (llvm::any_of(calls, [&](const auto& call) { return there.count(call.first->getParent()) != 0; })) continue;
       for (const auto& [call, after] : calls) {
         if (behind.count(call->getParent()) == 0) continue;
-        const Builtin kind = called_builtin(call);
-        const bool barrier = kind == Builtin::block_barrier || kind == Builtin::warp_barrier;
         const bool joined = llvm::any_of(there, [&after = after](const BasicBlock* block) {
           return after.count(block) != 0 && llvm::any_of(*block, [](const llvm::Instruction& i) { return is_lane_end(&i); });
         });
-        if (barrier ? after.count(next) != 0 : joined) passed.insert(call);
+        if (is_barrier(*call) ? after.count(next) != 0 : joined) passed.insert(call);
       }
     }
   }
@@ -194,10 +240,11 @@ void put_ends_first(llvm::Function& function) {
 
 Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
   unify_ends(function);
+  take_apart_conversions(function);
   run_passes(function, llvm::InstCombinePass(), make_scalarizer(), llvm::InstCombinePass(), llvm::EarlyCSEPass(false),
              llvm::ADCEPass(), llvm::LowerSwitchPass(), llvm::LoopSimplifyPass(), llvm::FixIrreduciblePass(),
              llvm::UnifyLoopExitsPass(), llvm::LoopSimplifyPass());
-  const CallPairs early_ends = find_early_ends(function);
+  const CallPairs early_ends = find_early_ends(function, rules);
   Calls before_ends = find_passed_calls(function, rules);
   put_ends_first(function);
   llvm::legacy::FunctionPassManager manager(function.getParent());
@@ -210,9 +257,7 @@ Calls structurize(llvm::Function& function, const DivergenceRules& rules) {
   for (const auto& [end, call] : early_ends) {
     if (!llvm::isPotentiallyReachable(call, end)) continue;
     // Writes of lanes that end must be visible after a barrier, so a kernel with a barrier here is refused.
-    const Builtin kind = called_builtin(call);
-    if (kind == Builtin::block_barrier || kind == Builtin::warp_barrier)
-      throw Refused("lanes of a warp return while others go on", end);
+    if (is_barrier(*call)) throw Refused("lanes of a warp return while others go on", end);
     before_ends.insert(call);
   }
   return before_ends;

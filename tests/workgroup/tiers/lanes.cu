@@ -24,12 +24,47 @@
 //! warp_sums 32 1 1 128 1 1 0 workgroup 4001
 //! warp_sums 4 1 1 1024 1 1 0 workgroup 4096
 //! calls 2 1 1 64 1 1 0 workgroup
+//! structures 2 1 1 64 1 1 0 workgroup
+//! structures 2 1 1 80 1 1 0 workgroup
 //! named 3 1 1 96 1 1 0 workgroup
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
 
 namespace cg = cooperative_groups;
+// The compiler passes these structures as numbers.
+inline __device__ float4 down(const float4 v, int by) {
+  float4 other;
+  other.x = __shfl_down_sync(__activemask(), v.x, by);
+  other.y = __shfl_down_sync(__activemask(), v.y, by);
+  other.z = __shfl_down_sync(__activemask(), v.z, by);
+  other.w = __shfl_down_sync(__activemask(), v.w, by);
+  return other;
+}
+inline __device__ float4 sum(float4 a, const float4& b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
+}
+struct Bytes {
+  unsigned char c[8];
+};
+inline __device__ Bytes mixed(Bytes a, long long by) {
+  for (int k = 0; k < 8; ++k) a.c[k] = (unsigned char)(a.c[k] + (by >> 8 * k));
+  return a;
+}
+KERNEL(structures) {
+  INDEX;
+  float4 v = make_float4(0, 0, 0, 0);
+  Bytes b = {};
+  for (int k = 0; k < t % 5 + 1; ++k) {
+    v = sum(v, make_float4((float)(in[i + k] & 15), (float)(in[i + k] & 7), (float)k, 1));
+    b = mixed(b, in[i + k] * 0x100010001ll);
+  }
+  for (int by = 16; by > 0; by /= 2) v = sum(v, down(v, by));
+  out[4 * i] = (int)v.x;
+  out[4 * i + 1] = (int)v.y;
+  out[4 * i + 2] = (int)v.z * 100 + (int)v.w;
+  out[4 * i + 3] = __shfl_xor_sync(__activemask(), b.c[t % 8], 3) + b.c[1] * 256;
+}
 KERNEL(absent) {
   INDEX;
   int v = in[i];

@@ -7,6 +7,12 @@
 //! ret5 2 1 1 64 1 1 0 workgroup
 //! ret6 1 1 1 64 1 1 0 workgroup
 //! ret7 1 1 1 64 1 1 0 workgroup
+//! small_blocks 2 1 1 32 1 1 0 workgroup
+//! small_blocks 2 1 1 128 1 1 0 workgroup
+//! small_blocks 2 1 1 20 1 1 0 workgroup
+//! small_blocks 2 1 1 70 1 1 0 workgroup
+//! warp_leaves 2 1 1 128 1 1 0 fibers
+//! warp_leaves 2 1 1 100 1 1 0 fibers
 //! joined1 2 1 1 64 1 1 0 workgroup
 //! joined2 2 1 1 70 1 1 0 workgroup
 //! joined3 2 1 1 64 1 1 0 workgroup
@@ -87,6 +93,41 @@ KERNEL(ret7) {
   out[i] += __shfl_xor_sync(__activemask(), out[i], 1);
 }
 // Compilers join the writes before the returns: nobody has ended where the others ask for all.
+// Blocks of one warp return early; only some of their lanes write before.
+KERNEL(small_blocks) {
+  INDEX;
+  __shared__ int sums[32];
+  int sum = in[i];
+  if (blockDim.x >= 32) sum += __shfl_down_sync(__activemask(), sum, 16);
+  if (blockDim.x >= 16) sum += __shfl_down_sync(__activemask(), sum, 8);
+  if (blockDim.x <= 32) {
+    if (t == 0) out[blockIdx.x] = sum;
+    return;
+  }
+  if (t % 32 == 0) sums[t / 32] = sum;
+  __syncthreads();
+  sum = t < blockDim.x / 32 ? sums[t % 32] : 0;
+  if (t / 32 == 0) {
+    if (blockDim.x >= 128) sum += __shfl_down_sync(~0u, sum, 2);
+    sum += __shfl_down_sync(~0u, sum, 1);
+  }
+  if (t == 0) out[blockIdx.x] = sum;
+}
+// One warp returns before a barrier of the others, which then read what it wrote. That all of its lanes return is not seen.
+KERNEL(warp_leaves) {
+  INDEX;
+  __shared__ int shared[128];
+  shared[t] = __shfl_sync(__activemask(), in[i], 5);
+  if (t / 32 == 1) {
+    if (t % 3 == 0) {
+      shared[t] = in[i] * 2;
+      out[i] = t;
+    }
+    return;
+  }
+  __syncthreads();
+  out[i] = shared[32 + t % 32] + __shfl_xor_sync(__activemask(), shared[t], 1);
+}
 KERNEL(joined1) {
   INDEX;
   if (in[i] & 1) {
