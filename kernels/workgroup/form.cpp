@@ -287,7 +287,8 @@ llvm::PreservedAnalyses FormWorkGroups::run(llvm::Module& module, llvm::ModuleAn
       llvm::OptimizationRemarkMissed remark(pass_name, "Refused", place, &kernel->getEntryBlock());
       remark << llvm::demangle(name_of(*kernel).str()) << " runs on fibers: " << refused.why;
       // The place is part of the remark's text, because Clang cannot map lines of a preprocessed source back to the file.
-      if (place.isValid()) remark << " (" << place.getRelativePath() << ":" << std::to_string(place.getLine()) << ")";
+      if (place.isValid() && place.getLine() != 0)
+        remark << " (" << place.getRelativePath() << ":" << std::to_string(place.getLine()) << ")";
       module.getContext().diagnose(remark);
       refused_kernels.insert(kernel);
     }

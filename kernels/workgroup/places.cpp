@@ -14,6 +14,7 @@ bool is_prelude(const llvm::DILocation& location) {
   const llvm::DISubprogram* const function = location.getScope()->getSubprogram();
   const std::string_view file = location.getFilename();
   return file == kernels::prelude_file_name || file.starts_with(kernels::header_folder) ||
+         file.find("weir/cudart/include/") != file.npos ||  // the headers in place of CUDA's
          (function != nullptr && (function->getName().starts_with("__") || function->getName().starts_with("weir")));
 }
 

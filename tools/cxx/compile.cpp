@@ -462,7 +462,7 @@ class Compilation {
       return succeed(words);
     };
     // The code for fibers is added only if a kernel needs it. Bitcode has it.
-    if (run("").find(" runs on fibers: ") != std::string::npos && input.bitcode.empty()) run("__attribute__((used))");
+    if (tell_of_fibers(run("")) && input.bitcode.empty()) run("__attribute__((used))");
     // Integer division is as on a GPU: it never ends the program.
     write_file(file("whole.s"), std::string(host::division) + read_file(assembly));
     succeed({binutil("as"), file("whole.s"), "-o", object});
@@ -474,6 +474,17 @@ class Compilation {
     std::vector<std::byte> image(begin, begin + bytes.size());
     cache::seal(image);
     return {reinterpret_cast<const char*>(image.data()), image.size()};
+  }
+
+  // Prints which kernels run on fibers on the CPU, and why. Returns whether there are any.
+  static bool tell_of_fibers(const std::string& remarks) {
+    static const std::regex remark(R"(remark: (.* runs on fibers): (.*) \[-Rpass-missed=)");
+    const std::sregex_iterator first(remarks.begin(), remarks.end(), remark), end;
+    for (std::sregex_iterator at = first; at != end; ++at) {
+      std::fprintf(stderr, "weir c++: note: on the CPU, %s, which is slower: %s\n", (*at)[1].str().c_str(),
+                   (*at)[2].str().c_str());
+    }
+    return first != end;
   }
 
   // Reports functions and variables of the device that are used and not defined.

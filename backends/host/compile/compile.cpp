@@ -652,12 +652,16 @@ ModulePtr compile_module(Device& device, std::string_view source, const CompileO
     const bool sanitize = asked_for_sanitizer();
     Compilation compilation(source, options, "native", device.properties().warp_size,
                             device.supports(Feature::block_cooperation), sanitize);
+    const auto load = [&](std::span<const std::byte> image, std::optional<detail::TemporaryFolder> folder) {
+      ModulePtr module = load_image(device, image, std::move(folder));
+      static_cast<HostModule&>(*module).set_compiled_here();
+      return module;
+    };
     if (options.debug) {
       auto [image, folder] = compilation.image_for_debugger();
-      return load_image(device, image, std::move(folder));
+      return load(image, std::move(folder));
     }
-    return load_image(device, compilation.image(),
-                      sanitize ? std::optional<detail::TemporaryFolder>(std::in_place) : std::nullopt);
+    return load(compilation.image(), sanitize ? std::optional<detail::TemporaryFolder>(std::in_place) : std::nullopt);
   });
 }
 

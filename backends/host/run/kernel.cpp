@@ -45,7 +45,8 @@ HostKernel::HostKernel(Ptr<HostModule> module, std::string name, const KernelRec
       run_(record.run),
       code_(module->code()),
       max_threads_per_block_(static_cast<std::uint32_t>(device().properties().max_threads_per_block)),
-      tier_(record.tier) {
+      tier_(record.tier),
+      is_compiled_here_(module->is_compiled_here()) {
   if (record.max_threads_per_block != 0)
     max_threads_per_block_ = std::min(max_threads_per_block_, record.max_threads_per_block);
 }
@@ -58,6 +59,7 @@ KernelProperties HostKernel::do_properties() const {
 }
 
 void HostKernel::warn_of_fibers() const noexcept try {
+  if (!is_compiled_here_) return;  // this machine's compiler is not the reason
   static std::atomic<bool> is_told{false};
   if (is_told.load(std::memory_order_relaxed) || is_told.exchange(true)) return;
   const std::string& compiler = device().backend().versions().compiler;  // with the path of the pass, if it has one

@@ -32,7 +32,8 @@ class HostKernel final : public KernelImpl {
   std::uint32_t max_threads_per_block() const noexcept { return max_threads_per_block_; }
   /// Measurements of this kernel's launches; a step is one block.
   StepTime& step_time() const noexcept { return step_time_; }
-  /// Logs one warning in a process, if kernels that wait are slow because the compiler lacks the work-group pass.
+  /// Logs one warning in a process, if kernels that wait are slow because the compiler, which compiled this one in this
+  /// process, lacks the work-group pass.
   void warn_of_fibers() const noexcept;
 
  protected:
@@ -45,6 +46,7 @@ class HostKernel final : public KernelImpl {
   std::span<const std::byte> code_;
   std::uint32_t max_threads_per_block_;
   KernelTier tier_;
+  bool is_compiled_here_;
   alignas(64) mutable StepTime step_time_;  // each launch writes it, while other threads read the other members
 };
 

@@ -36,6 +36,9 @@ class HostModule final : public ModuleImpl {
   /// Returns the source location of an instruction, such as "kernel.cu:12"; if that is unknown, the offset in the module.
   std::string place_of(const void* instruction) const;
   std::span<const Variable> variables() const noexcept { return variables_; }
+  /// Whether this process compiled the module, with the compiler that Backend::versions names; if not, it was loaded.
+  bool is_compiled_here() const noexcept { return is_compiled_here_; }
+  void set_compiled_here() noexcept { is_compiled_here_ = true; }
   /// Stores an object to be destroyed just before the module is unloaded.
   void attach(std::shared_ptr<void> object) noexcept { attached_ = std::move(object); }
   /// Called after each load. The new module may be at the addresses of a module that was unloaded, after all uses of that
@@ -56,6 +59,7 @@ class HostModule final : public ModuleImpl {
   std::span<const std::byte> code_;
   std::optional<detail::TemporaryFolder> file_;
   std::shared_ptr<void> attached_;
+  bool is_compiled_here_ = false;
   static inline std::atomic<std::uint64_t> unloaded_{0};
 };
 
