@@ -27,6 +27,7 @@
 #include "kernels/device_threads.hpp"
 #include "kernels/fiber_threads.hpp"
 #include "kernels/fp8.hpp"
+#include "kernels/gpu_atomics.hpp"
 #include "kernels/gpu_entries.hpp"
 #include "kernels/gpu_library.hpp"
 #include "kernels/groups.hpp"
@@ -233,6 +234,7 @@ std::string device_header(Target target) {
       .append(host::prelude_packed)
       .append(both_begin)
       .append(kernels::runtime_atomics);
+  if (!cpu) text.append(nvidia ? kernels::nvidia_atomics : kernels::amd_atomics);
   if (cpu) text.append("#ifdef __CUDA_ARCH__\n").append(groups()).append(both_end).append(module()).append("#else\n");
   text.append(both_end);
   if (cpu) text.append("#endif\n");

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-/// Atomic functions for kernels on the CPU. The blocks of a launch run on several workers at the same time, so these
-/// functions use the processor's atomic operations. As on a GPU, they order no other memory access. A thread that calls one
-/// repeatedly may be waiting for another thread of its block, so WEIR_SPIN lets that thread run.
+/// Atomic functions for kernels that Clang or GCC compiles. On the CPU the blocks of a launch run on several workers at the
+/// same time, so these functions use the processor's atomic operations. As on a GPU, they order no other memory access. A
+/// thread that calls one repeatedly may be waiting for another thread of its block, so WEIR_SPIN lets that thread run.
 namespace weir::kernels {
 
 inline constexpr std::string_view runtime_atomics = R"weir(

@@ -15,6 +15,7 @@
 #include "kernels/device_default.hpp"
 #include "kernels/device_entries.hpp"
 #include "kernels/device_threads.hpp"
+#include "kernels/gpu_atomics.hpp"
 #include "kernels/gpu_entries.hpp"
 #include "kernels/gpu_library.hpp"
 #include "kernels/kernel_headers.hpp"
@@ -142,6 +143,7 @@ class ClangCompilation {
         .append(host::prelude_packed)
         .append(host::both_begin)
         .append(kernels::runtime_atomics)
+        .append(nvidia_ ? kernels::nvidia_atomics : kernels::amd_atomics)
         .append(host::both_end)
         .append("#pragma clang fp contract(fast)\n");
     unit += "# 1 \"<defines>\"\n";  // after the prelude, whose names the program's macros must not replace
