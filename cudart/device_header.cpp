@@ -41,6 +41,7 @@
 #include "kernels/math_constants.hpp"
 #include "kernels/matrix_products.hpp"
 #include "kernels/program_language.hpp"
+#include "kernels/random.hpp"
 #include "kernels/runtime_atomics.hpp"
 #include "kernels/textures.hpp"
 
@@ -380,6 +381,7 @@ void write_headers(const std::filesystem::path& folder, const std::filesystem::p
   write(folder / "cublas_v2.h", header("CUBLAS_V2_H_", kernels::cublas));
   write(folder / "cublasLt.h", header("CUBLASLT_H_", kernels::cublas_lt));
   write(folder / "weir_textures.h", std::string("#pragma once\n#pragma GCC system_header\n").append(kernels::textures));
+  write(folder / "curand_kernel.h", header("CURAND_KERNEL_H_", kernels::random_numbers));
   write(folder / "weir_xorwow_jumps.h", xorwow_jumps());
   for (const auto& [name, text] : kernels::cub_files)
     write(folder / name, std::string("#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n").append(text));

@@ -7,7 +7,8 @@ target_include_directories(weir_device_header PRIVATE "${PROJECT_SOURCE_DIR}")
 set(WEIR_CUDART_DEVICE_INCLUDE "${WEIR_LIBRARY_OUTPUT_DIRECTORY}/weir/cudart/include")
 set(weir_device_headers weir_device_cpu.h weir_device_nvidia.h weir_device_amd.h cuda_fp16.h cuda_fp16.hpp cuda_bf16.h
   cuda_bf16.hpp cuda_fp8.h math_constants.h cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h
-  weir_cub.h weir_cub_items.h weir_xorwow_jumps.h weir_textures.h cuda/barrier cublas_v2.h cublasLt.h
+  weir_cub.h weir_cub_items.h curand_kernel.h weir_xorwow_jumps.h
+  weir_textures.h cuda/barrier cublas_v2.h cublasLt.h
   cub/cub.cuh cub/block/block_load.cuh cub/block/block_reduce.cuh cub/block/block_scan.cuh
   cub/block/block_store.cuh cub/util_type.cuh cub/warp/warp_reduce.cuh cub/warp/warp_scan.cuh weir_hip_names.h
   hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h hip/hip_complex.h hip/hip_cooperative_groups.h hip/hip_vector_types.h

@@ -1,14 +1,15 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers in device code under the names of CUDA's <curand_kernel.h>: the generators XORWOW (G. Marsaglia, "Xorshift
-   RNGs", 2003) and Philox4x32-10 (J. Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011) with CUDA's
-   seeds, so that their integers and uniform numbers are CUDA's. Numbers of other distributions may differ in their last
-   bits, because the logarithms and sines do. */
-#ifndef CURAND_KERNEL_H_
-#define CURAND_KERNEL_H_
-#if defined(__clang__)
-#pragma clang system_header
-#endif
-#include <cuda_runtime.h>
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+/// CUDA's <curand_kernel.h> for whole CUDA programs: random numbers in device code. The generators are XORWOW (G. Marsaglia,
+/// "Xorshift RNGs", 2003) and Philox4x32-10 (J. Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", 2011) with
+/// CUDA's seeds, so that their integers and uniform numbers are CUDA's. Numbers of other distributions may differ in their
+/// last bits, because the logarithms and sines do.
+namespace weir::kernels {
+
+inline constexpr std::string_view random_numbers = R"weir(
 #include <weir_xorwow_jumps.h>
 
 #define WEIR_RANDOM static __inline__ __device__ __attribute__((unused))
@@ -252,5 +253,6 @@ WEIR_RANDOM float4 curand_normal4(curandStatePhilox4_32_10* state) {
   return make_float4(a.x, a.y, b.x, b.y);
 }
 #undef WEIR_RANDOM
+)weir";
 
-#endif
+}  // namespace weir::kernels
