@@ -18,6 +18,8 @@ namespace {
 struct Binary {
   const std::byte* bundle = nullptr;
   std::vector<ModulePtr> modules;
+  std::string image;            // of a library: what it was loaded from
+  std::set<std::string> names;  // of a library; their addresses stand for its kernels and variables
 };
 
 struct Function {
@@ -39,6 +41,7 @@ struct Program {
   // Work may still run when a program ends or closes a library, so modules and kernels stay loaded.
   std::vector<Binary*> binaries;
   std::vector<std::shared_ptr<LoadedKernel>> ended;
+  std::map<std::string, Source> sources;  // by the texts that stand for them
 };
 
 Program& program() {
@@ -54,18 +57,55 @@ T& of_device(std::vector<T>& list, const Device& device) {
   return list[ordinal];
 }
 
+// All bytes of a bundle; none if it is something else.
+std::span<const std::byte> bundle_at(const std::byte* code) {
+  constexpr char magic[] = "\x89WEIRKB\n";
+  if (code == nullptr || std::strncmp(reinterpret_cast<const char*>(code), magic, sizeof magic - 1) != 0) return {};
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, code + 16, sizeof bytes);
+  return {code, static_cast<std::size_t>(bytes)};
+}
+
 // The caller holds the program's mutex.
 Module& module_of(Binary& binary, Device& device) {
   ModulePtr& module = of_device(binary.modules, device);
-  if (!module) {
-    constexpr char magic[] = "\x89WEIRKB\n";
-    const bool is_bundle = binary.bundle != nullptr && std::memcmp(binary.bundle, magic, sizeof magic - 1) == 0;
-    check(is_bundle, cudaErrorInvalidKernelImage);
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, binary.bundle + 16, sizeof bytes);
-    module = device.load(KernelBundle({binary.bundle, static_cast<std::size_t>(bytes)}));
+  if (module) return *module;
+  const std::span<const std::byte> bundle = bundle_at(binary.bundle);
+  const auto source = program().sources.find(binary.image);
+  if (!bundle.empty()) {
+    module = device.load(KernelBundle(bundle));
+  } else if (source != program().sources.end()) {
+    module = device.compile(source->second.text, source->second.options);
+  } else {
+    check(binary.image.find(".version") != std::string::npos, cudaErrorInvalidKernelImage);
+    module = device.load_module({binary.bundle, binary.image.size() + 1});  // PTX
   }
   return *module;
+}
+
+// The caller holds the program's mutex.
+Binary& library_of(cudaLibrary_t handle) {
+  auto* const binary = reinterpret_cast<Binary*>(handle);
+  check(std::ranges::find(program().binaries, binary) != program().binaries.end(), cudaErrorInvalidResourceHandle);
+  return *binary;
+}
+
+// Enters a library's kernel or variable, which is found as those of programs are: by an address.
+template <class T>
+const std::string* add_name(std::unordered_map<const void*, T>& table, cudaLibrary_t handle, const char* name) {
+  check(name != nullptr);
+  const std::lock_guard lock(program().mutex);
+  Binary& library = library_of(handle);
+  const std::string* const key = &*library.names.insert(name).first;
+  table.try_emplace(key, T{&library, key->c_str(), {}});
+  return key;
+}
+
+// Forgets the kernels and variables of a binary. The caller holds the program's mutex.
+void forget(const Binary* binary) {
+  const auto belongs = [&](const auto& entry) { return entry.second.binary == binary; };
+  std::erase_if(program().functions, belongs);
+  std::erase_if(program().variables, belongs);
 }
 
 void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t shared_bytes, cudaStream_t handle,
@@ -166,6 +206,12 @@ LaunchConfig launch_config(const LoadedKernel& loaded, const DeviceState& device
           .shared_memory_bytes = static_cast<std::uint32_t>(shared_bytes)};
 }
 
+std::string add_source(Source source) {
+  const std::lock_guard lock(program().mutex);
+  std::map<std::string, Source>& all = program().sources;
+  return all.emplace("// compiled by this process: " + std::to_string(all.size()), std::move(source)).first->first;
+}
+
 Span<std::byte> symbol(const void* variable) {
   DeviceState& state = current();
   Program& all = program();
@@ -206,13 +252,12 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 
 void __cudaUnregisterFatBinary(void** handle) {
   Program& all = program();
+  const auto* const binary = reinterpret_cast<Binary*>(handle);
   const std::lock_guard lock(all.mutex);
-  const auto belongs = [&](const auto& entry) { return reinterpret_cast<void**>(entry.second.binary) == handle; };
-  for (auto& entry : all.functions) {
-    if (belongs(entry)) std::ranges::move(entry.second.loaded, std::back_inserter(all.ended));
+  for (auto& [stub, function] : all.functions) {
+    if (function.binary == binary) std::ranges::move(function.loaded, std::back_inserter(all.ended));
   }
-  std::erase_if(all.functions, belongs);
-  std::erase_if(all.variables, belongs);
+  forget(binary);
 }
 
 void __cudaRegisterFunction(void** handle, const char* stub, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
@@ -265,6 +310,51 @@ void cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
   check(config != nullptr);
   launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
          attributes_of(*config));
+}
+
+// --- Libraries
+
+void cudaLibraryLoadData(cudaLibrary_t* library, const void* code, const void*, const void*, unsigned int, const void*,
+                         const void*, unsigned int) {
+  check(library != nullptr && code != nullptr);
+  const auto* const text = static_cast<const char*>(code);
+  const std::size_t bundle_bytes = bundle_at(static_cast<const std::byte*>(code)).size();
+  auto binary = std::make_unique<Binary>();
+  binary->image.assign(text, bundle_bytes != 0 ? bundle_bytes : std::strlen(text));
+  binary->bundle = reinterpret_cast<const std::byte*>(binary->image.c_str());
+  const std::lock_guard lock(program().mutex);
+  module_of(*binary, *current().device);
+  program().binaries.push_back(binary.get());
+  *library = reinterpret_cast<cudaLibrary_t>(binary.release());
+}
+
+void cudaLibraryUnload(cudaLibrary_t handle) {
+  const std::lock_guard lock(program().mutex);
+  Binary& library = library_of(handle);
+  for (const ModulePtr& module : library.modules) {
+    if (module) module->device().synchronize();
+  }
+  for (const auto& [key, variable] : program().variables) {
+    for (const Span<std::byte>& range : variable.memory) {
+      if (variable.binary == &library) memory().take(range.data(), [](const Block&) { return true; });
+    }
+  }
+  forget(&library);
+  std::erase(program().binaries, &library);
+  delete &library;
+}
+
+void cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  check(kernel != nullptr);
+  const std::string* const key = add_name(program().functions, library, name);
+  kernel_of(key, current());
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<std::string*>(key));
+}
+
+void cudaLibraryGetGlobal(void** pointer, size_t* bytes, cudaLibrary_t library, const char* name) {
+  const Span<std::byte> range = symbol(add_name(program().variables, library, name));
+  if (pointer != nullptr) *pointer = range.data();
+  if (bytes != nullptr) *bytes = range.size();
 }
 
 // --- Functions and occupancy

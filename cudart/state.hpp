@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <shared_mutex>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -308,6 +309,13 @@ LaunchConfig launch_config(const LoadedKernel& kernel, const DeviceState& device
                            std::size_t shared_bytes);
 /// The memory of a variable on the calling thread's device. Fails with cudaErrorInvalidSymbol.
 Span<std::byte> symbol(const void* variable);
+/// A source that compiled without an error.
+struct Source {
+  std::string text;
+  CompileOptions options;
+};
+/// Returns a text that stands for the source when a library is loaded. It stays, as long as there may be such a text.
+std::string add_source(Source source);
 /// Unloads all modules of a device.
 void unload(const Device& device);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of CUDA's driver interface, as far as programs use them beside the runtime. Weir has the runtime's calls only; using
-   one that programs begin with is an error that says so. */
+/* CUDA's driver interface, as far as programs load kernels with it: C++ functions over the runtime's calls. cuCtxCreate
+   selects a device: there are no other contexts. */
 #ifndef __cuda_cuda_h__
 #define __cuda_cuda_h__
 #include <stddef.h>
@@ -13,8 +13,8 @@ typedef CUdeviceptr_v2 CUdeviceptr;
 typedef int CUdevice_v1;
 typedef CUdevice_v1 CUdevice;
 typedef struct CUctx_st* CUcontext;
-typedef struct CUmod_st* CUmodule;
-typedef struct CUfunc_st* CUfunction;
+typedef struct CUlib_st* CUmodule;     /* cudaLibrary_t */
+typedef struct CUkern_st* CUfunction;  /* cudaKernel_t */
 typedef struct CUarray_st* CUarray;
 typedef struct CUevent_st* CUevent;
 typedef struct CUstream_st* CUstream;
@@ -28,41 +28,71 @@ typedef enum cudaError_enum {
   CUDA_ERROR_INVALID_CONTEXT = 201, CUDA_ERROR_NO_BINARY_FOR_GPU = 209, CUDA_ERROR_INVALID_PTX = 218,
   CUDA_ERROR_INVALID_SOURCE = 300, CUDA_ERROR_FILE_NOT_FOUND = 301, CUDA_ERROR_INVALID_HANDLE = 400,
   CUDA_ERROR_NOT_FOUND = 500, CUDA_ERROR_NOT_READY = 600, CUDA_ERROR_ILLEGAL_ADDRESS = 700,
-  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701, CUDA_ERROR_LAUNCH_FAILED = 719, CUDA_ERROR_NOT_PERMITTED = 800,
-  CUDA_ERROR_NOT_SUPPORTED = 801, CUDA_ERROR_UNKNOWN = 999
+  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701, CUDA_ERROR_ASSERT = 710, CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_NOT_PERMITTED = 800, CUDA_ERROR_NOT_SUPPORTED = 801, CUDA_ERROR_UNKNOWN = 999
 } CUresult;
 /* clang-format on */
 
-#if defined(__has_attribute)
-#if __has_attribute(unavailable)
-#define WEIR_CU_UNAVAILABLE(text) __attribute__((unavailable(text)))
-#endif
-#endif
-#ifndef WEIR_CU_UNAVAILABLE
-#define WEIR_CU_UNAVAILABLE(text) __attribute__((error(text)))
-#endif
-#ifdef __cplusplus
-#define WEIR_CU_ANYTHING ...
-extern "C" {
-#else
-#define WEIR_CU_ANYTHING
-#endif
-#define WEIR_CU(name)                                                                                              \
-  extern CUresult name(WEIR_CU_ANYTHING) WEIR_CU_UNAVAILABLE(                                                      \
-      #name " belongs to CUDA's driver interface, which Weir's CUDA runtime does not have; see docs/cuda-programs.md");
-WEIR_CU(cuInit) WEIR_CU(cuDriverGetVersion) WEIR_CU(cuDeviceGet) WEIR_CU(cuDeviceGetCount) WEIR_CU(cuDeviceGetName)
-WEIR_CU(cuDeviceGetAttribute) WEIR_CU(cuDevicePrimaryCtxRetain) WEIR_CU(cuCtxCreate) WEIR_CU(cuCtxSetCurrent)
-WEIR_CU(cuCtxGetCurrent) WEIR_CU(cuCtxSynchronize) WEIR_CU(cuModuleLoad) WEIR_CU(cuModuleLoadData)
-WEIR_CU(cuModuleLoadDataEx) WEIR_CU(cuModuleGetFunction) WEIR_CU(cuLinkCreate) WEIR_CU(cuMemAlloc) WEIR_CU(cuMemFree)
-WEIR_CU(cuMemcpyHtoD) WEIR_CU(cuMemcpyDtoH) WEIR_CU(cuMemcpyHtoDAsync) WEIR_CU(cuMemcpyDtoHAsync) WEIR_CU(cuMemCreate)
-WEIR_CU(cuMemAddressReserve) WEIR_CU(cuPointerGetAttribute) WEIR_CU(cuLaunchKernel) WEIR_CU(cuFuncSetAttribute)
-WEIR_CU(cuStreamCreate) WEIR_CU(cuStreamWaitValue32) WEIR_CU(cuStreamWriteValue32) WEIR_CU(cuEventCreate)
-WEIR_CU(cuGetErrorName) WEIR_CU(cuGetErrorString) WEIR_CU(cuGetProcAddress) WEIR_CU(cuTensorMapEncodeTiled)
-#undef WEIR_CU
-#undef WEIR_CU_ANYTHING
-#undef WEIR_CU_UNAVAILABLE
-#ifdef __cplusplus
+#if __cplusplus >= 201103L
+#include <cuda_runtime.h>
+#define CU_LAUNCH_PARAM_END ((void*)0)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void*)1)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE ((void*)2)
+/* clang-format off */
+typedef enum {
+  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1, CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10, CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16, CU_DEVICE_ATTRIBUTE_INTEGRATED = 18, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
+} CUdevice_attribute;
+typedef enum { CU_COMPUTEMODE_DEFAULT = 0, CU_COMPUTEMODE_PROHIBITED = 2 } CUcomputemode;
+struct CUctxCreateParams { void* execAffinityParams; int numExecAffinityParams; void* cigParams; };
+enum CUjit_option : int;
+typedef size_t (*CUoccupancyB2DSize)(int blockSize);
+#define WEIR_CU(name, parameters, ...) static inline CUresult name parameters { return (CUresult)(__VA_ARGS__); }
+WEIR_CU(cuInit, (unsigned int), ::cudaFree(0))
+WEIR_CU(cuDeviceGetCount, (int* count), ::cudaGetDeviceCount(count))
+WEIR_CU(cuDeviceGet, (CUdevice* device, int n), ::cudaDeviceGetAttribute(device, cudaDevAttrWarpSize, n) ?: (*device = n, 0))
+WEIR_CU(cuDeviceGetAttribute, (int* value, CUdevice_attribute attribute, CUdevice device),
+        ::cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device))
+static inline CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
+  struct cudaDeviceProp p;
+  const cudaError_t error = ::cudaGetDeviceProperties(&p, device);
+  for (int i = 0; !error && i < size; ++i) name[i] = i + 1 < size && i < 256 ? p.name[i] : 0;
+  return (CUresult)error;
 }
+static inline CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
+  struct cudaDeviceProp p;
+  const cudaError_t error = ::cudaGetDeviceProperties(&p, device);
+  if (!error) *bytes = p.totalGlobalMem;
+  return (CUresult)error;
+}
+WEIR_CU(cuCtxCreate, (CUcontext* to, unsigned int, CUdevice device),
+        (*to = (CUcontext)((size_t)device + 1), ::cudaSetDevice(device)))
+WEIR_CU(cuCtxCreate, (CUcontext* to, CUctxCreateParams*, unsigned int, CUdevice device), cuCtxCreate(to, 0, device))
+WEIR_CU(cuCtxDestroy, (CUcontext), ::cudaDeviceSynchronize())
+WEIR_CU(cuCtxSynchronize, (), ::cudaDeviceSynchronize())
+WEIR_CU(cuModuleLoadData, (CUmodule* m, const void* code), ::cudaLibraryLoadData(m, code, 0, 0, 0, 0, 0, 0))
+WEIR_CU(cuModuleLoadDataEx, (CUmodule* m, const void* code, unsigned int, CUjit_option*, void**), cuModuleLoadData(m, code))
+WEIR_CU(cuModuleUnload, (CUmodule m), ::cudaLibraryUnload(m))
+WEIR_CU(cuModuleGetFunction, (CUfunction* f, CUmodule m, const char* name), ::cudaLibraryGetKernel(f, m, name))
+WEIR_CU(cuModuleGetGlobal, (CUdeviceptr* to, size_t* bytes, CUmodule m, const char* name),
+        ::cudaLibraryGetGlobal((void**)to, bytes, m, name))
+WEIR_CU(cuMemAlloc, (CUdeviceptr* to, size_t bytes), ::cudaMalloc((void**)to, bytes))
+WEIR_CU(cuMemFree, (CUdeviceptr memory), ::cudaFree((void*)memory))
+WEIR_CU(cuMemcpyHtoD, (CUdeviceptr to, const void* from, size_t n), ::cudaMemcpy((void*)to, from, n, cudaMemcpyHostToDevice))
+WEIR_CU(cuMemcpyDtoH, (void* to, CUdeviceptr from, size_t n), ::cudaMemcpy(to, (void*)from, n, cudaMemcpyDeviceToHost))
+WEIR_CU(cuLaunchKernel,
+        (CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
+         unsigned int shared, CUstream stream, void** arguments, void** extra),
+        extra ? cudaErrorNotSupported : ::cudaLaunchKernel(f, {gx, gy, gz}, {bx, by, bz}, arguments, shared, stream))
+WEIR_CU(cuOccupancyMaxPotentialBlockSize,
+        (int* grid, int* block, CUfunction f, CUoccupancyB2DSize bytes_of, size_t bytes, int limit),
+        bytes_of ? ::cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, f, bytes_of, limit)
+                 : ::cudaOccupancyMaxPotentialBlockSize(grid, block, f, bytes, limit))
+WEIR_CU(cuGetErrorName, (CUresult error, const char** text), (*text = ::cudaGetErrorName((cudaError_t)error), 0))
+WEIR_CU(cuGetErrorString, (CUresult error, const char** text), (*text = ::cudaGetErrorString((cudaError_t)error), 0))
+/* clang-format on */
+#undef WEIR_CU
 #endif
 
 #endif

@@ -226,7 +226,8 @@ class Compilation {
   // Whether device code stays bitcode until the program is linked. It need not if a single file is the whole program.
   bool relocatable() const {
     const auto has_parts = [](const std::string& input) { return is_part(input); };
-    return options_.relocatable && (options_.step == Step::object || options_.cuda_sources.size() > 1 ||
+    return options_.relocatable && options_.step != Step::kernels &&
+           (options_.step == Step::object || options_.cuda_sources.size() > 1 ||
                                     std::any_of(options_.link_inputs.begin(), options_.link_inputs.end(), has_parts));
   }
 
@@ -235,8 +236,10 @@ class Compilation {
   std::string file(const std::string& name) const { return folder_.path() + "/" + name; }
 
   std::string object_of(const std::string& source, std::size_t number) const {
-    if (options_.step != Step::object) return file(fmt::format("{}-{}.o", fs::path(source).stem().string(), number));
-    return options_.output.empty() ? fs::path(source).stem().string() + ".o" : options_.output;
+    const bool is_kept = options_.step == Step::object || options_.step == Step::kernels;
+    if (!is_kept) return file(fmt::format("{}-{}.o", fs::path(source).stem().string(), number));
+    const char* const end = options_.step == Step::object ? ".o" : ".fatbin";
+    return options_.output.empty() ? fs::path(source).stem().string() + end : options_.output;
   }
 
   detail::ChildOutcome call(const Words& command) const {
@@ -296,6 +299,10 @@ class Compilation {
       } catch (const Missing& missing) {
         leave_out(source, backend + " " + architecture, missing);
       }
+    }
+    if (options_.step == Step::kernels) {
+      const std::vector<std::byte> bytes = bundle.bundle();
+      return write_file(object, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     }
     Words command = language("cuda", "sm_70");
     command.insert(command.begin() + 1, "--cuda-host-only");

@@ -78,9 +78,11 @@ class Parser {
     for (at_ = 0; at_ < words_.size(); ++at_) read(words_[at_]);
     if (options_.cuda_sources.empty() && options_.host_sources.empty() && options_.link_inputs.empty())
       throw UsageError("there is no input file; write: weir c++ prog.cu -o prog");
-    if (options_.step == Step::object && !options_.output.empty() &&
+    if ((options_.step == Step::object || options_.step == Step::kernels) && !options_.output.empty() &&
         options_.cuda_sources.size() + options_.host_sources.size() > 1)
-      throw UsageError("-o names one file, but -c makes several; leave out -o, or compile one file at a time");
+      throw UsageError("-o names one file, but -c and -fatbin make several; leave out -o, or compile one file at a time");
+    if (options_.step == Step::kernels && !options_.host_sources.empty())
+      throw UsageError("-fatbin is for files with kernels; leave out the other files, or write -x cu before them");
     return std::move(options_);
   }
 
@@ -93,6 +95,8 @@ class Parser {
     if (word == "-c" || word == "-dc" || word == "--compile" || word == "--device-c") {
       options_.step = Step::object;
       if (word == "-dc" || word == "--device-c") options_.relocatable = true;
+    } else if (word == "-fatbin" || word == "--fatbin") {
+      options_.step = Step::kernels;
     } else if (word == "--explain") {
       options_.step = Step::explain;
     } else if (word == "-v" || word == "--verbose") {
@@ -264,6 +268,7 @@ const char* const help =
     "Compiles whole CUDA programs, which then run on NVIDIA's GPUs, AMD's GPUs or the CPU: WEIR_BACKEND chooses when the "
     "program\nstarts. It takes nvcc's options, so a Makefile needs only NVCC=\"weir c++\".\n\nUsage: weir c++ [OPTION]… "
     "FILE…\n\n  -o FILE                 the program, or with -c the object\n  -c                      makes an object\n  "
+    "-fatbin                 makes a file of kernels for cuModuleLoadData\n  "
     "--for 'BACKEND ARCH'    the device code to make; may be repeated: 'host x86-64-v3', 'cuda compute_80', 'hip gfx90a'\n"
     "                          (default: the CPU's, and PTX for NVIDIA)\n  --explain               lists the lines that are "
     "refused, and makes nothing\n  -v                      shows the commands\n\nnvcc's options such as -arch, -gencode, "

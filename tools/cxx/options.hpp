@@ -15,7 +15,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Step { link, object, explain };
+enum class Step { link, object, kernels, explain };
 
 struct Options {
   std::vector<std::string> cuda_sources;                     ///< files with host and device code
