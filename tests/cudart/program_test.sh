@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # program_test.sh WEIR OPTION... SOURCE: compiles a whole CUDA program for the CPU with `weir c++`, and runs it there. The
-# variable RUN_WITH has words before the program, such as those of `weir race`; KERNELS names a source that becomes
-# kernels.fatbin in the program's folder. Exits 77, so that ctest skips the test, if this machine has no Clang for which there
-# is a work-group pass, or no OpenMP for it.
+# variable RUN_WITH has words before the program, such as those of `weir race`, and THEN a command that follows it in the same
+# folder; KERNELS names a source that becomes kernels.fatbin there. Exits 77, so that ctest skips the test, if this machine has
+# no Clang for which there is a work-group pass, or no OpenMP for it.
 set -u
 weir=$1
 shift
@@ -19,5 +19,6 @@ if ! "$weir" c++ --for "$target" "$@" -o "$folder/program" >"$folder/log" 2>&1; 
 fi
 if [ -n "${KERNELS-}" ]; then "$weir" c++ --for "$target" -fatbin "$KERNELS" -o "$folder/kernels.fatbin" || exit 1; fi
 cd "$folder" || exit 1
+export WEIR_BACKEND=host
 # shellcheck disable=SC2086  # several words
-WEIR_BACKEND=host ${RUN_WITH-} ./program
+${RUN_WITH-} ./program && ${THEN-true}

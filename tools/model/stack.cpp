@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/model/stack.hpp"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fmt/format.h>
@@ -10,13 +9,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <span>
 #include <string_view>
 
 #include "core/base/no_destructor.hpp"
+#include "tools/readable_name.hpp"
 #include "weir/plugin/caller.hpp"
 
 #if WEIR_HAS_BACKTRACE
@@ -37,23 +37,15 @@ bool is_of_weir(void* address) {
   return name.starts_with("libweir.so") || name.starts_with("libweir_");
 }
 
-/// Returns the demangled name, or "" if the symbol is not mangled.
-std::string try_to_demangle(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 && text ? text.get() : "";
-}
-
 std::string demangled(const std::string& symbol) {
-  if (std::string text = try_to_demangle(symbol); !text.empty()) return text;
+  if (std::string text = tool::readable_name(symbol); text != symbol) return text;
   // GCC's demangler (12) cannot read lambdas with `auto` parameters. For a lambda in a function, the name of that function
   // is returned instead. For a C++ library function that takes such a lambda, the function's own name is read from the
   // symbol.
   if (symbol.starts_with("_ZZ")) {
     for (std::size_t end = symbol.rfind('E'); end != std::string::npos && end > 3; end = symbol.rfind('E', end - 1)) {
-      if (const std::string outer = try_to_demangle("_Z" + symbol.substr(3, end - 3)); !outer.empty())
-        return outer + "::{lambda}";
+      const std::string function = "_Z" + symbol.substr(3, end - 3);
+      if (const std::string outer = tool::readable_name(function); outer != function) return outer + "::{lambda}";
     }
   }
   if (symbol.starts_with("_ZSt")) {
@@ -125,7 +117,9 @@ std::string text_of(const std::vector<Frame>& frames) {
   constexpr std::size_t most_letters = 160;  // limit for a function's name: template names can be very long
   const auto is_own = [](const Frame& frame) {
     if (frame.place.find(':') != std::string::npos) {  // the place is a source line
-      return frame.place.find("include/c++/") == std::string::npos && frame.place.find("include/weir/") == std::string::npos;
+      constexpr const char* others[] = {"include/c++/", "include/weir/", "/weir/cudart/include/"};
+      return std::none_of(std::begin(others), std::end(others),
+                          [&](const char* other) { return frame.place.find(other) != std::string::npos; });
     }
     const std::string_view name = std::string_view(frame.function).substr(0, frame.function.find_first_of("(<"));
     const std::string_view function = name.substr(name.rfind(' ') + 1);  // without the return type
@@ -155,6 +149,9 @@ std::vector<Frame> frames_of(const Stack& stack) {
   for (std::size_t i = 0; i < stack.size() && frames.size() < most_told; ++i) {
     if (is_of_weir(call(i))) continue;
     add_frames(call(i), frames);
+    // What Clang makes of a kernel for the host; the line below it has the launch.
+    std::erase_if(frames, [](const Frame& frame) { return frame.function.find("__device_stub__") != std::string::npos; });
+    if (frames.empty()) continue;
     if (frames.back().function == "main") break;
   }
   return frames;

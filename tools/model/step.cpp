@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/error_text.hpp"
+#include "tools/readable_name.hpp"
 #include "weir/device.hpp"
 #include "weir/module.hpp"
 #include "weir/stream.hpp"
@@ -13,7 +14,7 @@
 namespace weir::model {
 
 std::string what_of(const Operation& operation) {
-  if (operation.kernel != nullptr) return fmt::format("kernel{}", quoted(operation.kernel->name()));
+  if (operation.kernel != nullptr) return fmt::format("kernel{}", quoted(tool::readable_name(operation.kernel->name())));
   if (operation.kind == OperationKind::host_function && !operation.label.empty())
     return fmt::format("host function{}", quoted(operation.label));
   return operation.kind == OperationKind::free ? "the free" : detail::escaped(operation.name);

@@ -16,6 +16,7 @@
 #include "tools/model/options.hpp"
 #include "tools/model/own_file.hpp"
 #include "tools/model/step.hpp"
+#include "tools/readable_name.hpp"
 #include "weir/device.hpp"
 #include "weir/error.hpp"
 #include "weir/graph.hpp"
@@ -56,7 +57,7 @@ std::uint64_t nanoseconds(std::chrono::steady_clock::time_point time) noexcept {
 }
 
 std::string name_of(const Operation& operation) {
-  if (operation.kernel != nullptr) return operation.kernel->name();
+  if (operation.kernel != nullptr) return tool::readable_name(operation.kernel->name());
   if (!operation.label.empty()) return std::string(operation.label);
   return std::string(operation.kind == OperationKind::external ? std::string_view(operation.name)
                                                                : to_string(operation.kind));
@@ -64,7 +65,7 @@ std::string name_of(const Operation& operation) {
 
 /// Describes the call that makes the operation, for the track of the calling thread.
 std::string call_of(const Operation& operation) {
-  if (operation.kernel != nullptr) return fmt::format("launch {}", operation.kernel->name());
+  if (operation.kernel != nullptr) return fmt::format("launch {}", tool::readable_name(operation.kernel->name()));
   std::string name(operation.label);
   if (operation.event != nullptr) name = operation.event->name();
   return operation.name + model::quoted(name);
@@ -364,8 +365,9 @@ void Timeline::after_node(const NodeRun& run) noexcept try {
     ++unshown_nodes_;
     return;
   }
-  launch->second.push_back({run.node, run.parent, nanoseconds(run.begin), nanoseconds(run.end), run.bytes,
-                            std::string(run.kernel.empty() ? to_string(run.kind) : run.kernel)});
+  launch->second.push_back(
+      {run.node, run.parent, nanoseconds(run.begin), nanoseconds(run.end), run.bytes,
+       run.kernel.empty() ? std::string(to_string(run.kind)) : tool::readable_name(std::string(run.kernel))});
   ++kept_nodes_;
 } catch (const std::exception& error) {
   support::log(support::LogLevel::debug, "timeline: ", error.what());

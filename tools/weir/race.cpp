@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "../progress_line.hpp"
+#include "../readable_name.hpp"
 #include "commands.hpp"
 #include "core/base/temporary_folder.hpp"
 #include "report.hpp"
@@ -102,7 +103,9 @@ bool is_same_kind(const std::string& seen, const std::string& ran) {
   if (seen == "Stream::allocate_async") return true;  // an allocation uses the name of the operation before it
   if (ran == "copy") return seen.find("copy") != seen.npos;
   if (ran == "fill") return seen.find("fill") != seen.npos || seen.find("zero") != seen.npos;
-  return seen == ran;
+  constexpr std::string_view kernel = "kernel '";
+  if (!ran.starts_with(kernel)) return seen == ran;
+  return seen == fmt::format("{}{}'", kernel, readable_name(ran.substr(kernel.size(), ran.size() - kernel.size() - 1)));
 }
 
 class Witness {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "../readable_name.hpp"
 #include "commands.hpp"
 #include "core/base/error_text.hpp"
 #include "core/base/private_file.hpp"
@@ -127,7 +128,7 @@ class RecordingReplay {
 
   std::string what_of(const RecordedStep& step) const {
     if (step.kind == OperationKind::kernel)
-      return fmt::format("kernel '{}'", detail::escaped(recording_.kernels[step.kernel].name));
+      return fmt::format("kernel '{}'", detail::escaped(readable_name(recording_.kernels[step.kernel].name)));
     if (step.kind == OperationKind::host_function)
       return step.name.empty() ? "host function" : fmt::format("host function '{}'", detail::escaped(step.name));
     return detail::escaped(step.name);
