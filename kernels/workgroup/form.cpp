@@ -227,23 +227,33 @@ unsigned lanes_of(llvm::Function& kernel) {
   return has_rows ? warp_size / 2 : warp_size;
 }
 
+// Forms a kernel whose warps must run as vectors.
+void form_warps(llvm::Function& kernel, const llvm::TargetLibraryInfo& library) {
+  if (threads_of_warp(*kernel.getParent()) != warp_size)
+    throw Refused("it has functions of warps, or volatile accesses, and warps are not of 32 threads", nullptr);
+  const Version rows = form_version(kernel, Warps{WarpVersion::whole_rows, warp_size, true}, library);
+  try {
+    make_entry(kernel, rows.run, form_version(kernel, Warps{WarpVersion::any_block, warp_size, true}, library).run,
+               warp_size);
+  } catch (const Refused&) {
+    rows.run->eraseFromParent();  // also removes its block function, which nothing else uses
+    throw;
+  }
+}
+
 void form(llvm::Function& kernel, const Reach& reach, const Variables& shared, const llvm::TargetLibraryInfo& library) {
   reach.check(kernel);
   if (const llvm::Instruction* const wait = find_wait(kernel))
     throw Refused("its threads may wait for each other in a loop with atomic accesses", wait);
-  if (kernel.hasFnAttribute("weir.program")) keep_lockstep(kernel, shared);
-  if (needs_warps(kernel)) {
-    if (threads_of_warp(*kernel.getParent()) != warp_size)
-      throw Refused("it has functions of warps, or volatile accesses, and warps are not of 32 threads", nullptr);
-    const Version rows = form_version(kernel, Warps{WarpVersion::whole_rows, warp_size, true}, library);
+  Exchanges exchanges;
+  if (kernel.hasFnAttribute("weir.program")) exchanges = find_exchanges(kernel, shared);
+  if (needs_warps(kernel) || !exchanges.empty()) {
     try {
-      make_entry(kernel, rows.run, form_version(kernel, Warps{WarpVersion::any_block, warp_size, true}, library).run,
-                 warp_size);
+      return form_warps(kernel, library);
     } catch (const Refused&) {
-      rows.run->eraseFromParent();  // also removes its block function, which nothing else uses
+      keep_lockstep_on_fibers(exchanges);
       throw;
     }
-    return;
   }
   // Makes `a && b` one branch, even if computing b takes several instructions, because the search for guards examines single
   // branches. A load of an argument between the two would prevent that.

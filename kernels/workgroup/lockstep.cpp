@@ -6,10 +6,12 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Operator.h>
 
 #include <vector>
 
 #include "kernels/workgroup/llvm_names.hpp"
+#include "kernels/workgroup/uniformity.hpp"
 
 namespace weir::workgroup {
 namespace {
@@ -17,21 +19,21 @@ namespace {
 class SharedMemory {
  public:
   SharedMemory(llvm::Function& kernel, const Variables& shared)
-      : dominators_(kernel), loops_(dominators_), shared_(shared) {}
+      : dominators_(kernel), loops_(dominators_), shared_(shared), uniformity_(kernel, rules_) {}
 
-  // Visits what may run behind the store and before the next barrier.
-  void check(llvm::StoreInst& store) {
-    if (objects(store.getPointerOperand()).empty()) return;
-    std::vector<llvm::BasicBlock::iterator> begins = {std::next(store.getIterator())};
+  // Visits what may run behind the access and before the next barrier.
+  void check(Instruction& first, Exchanges& found) const {
+    if (!is_shared(first)) return;
+    std::vector<llvm::BasicBlock::iterator> begins = {std::next(first.getIterator())};
     llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
     while (!begins.empty()) {
       llvm::BasicBlock::iterator at = begins.back();
       llvm::BasicBlock& block = *at->getParent();
       begins.pop_back();
       while (at != block.end() && !separates(*at)) {
-        if (auto* const load = dyn_cast<llvm::LoadInst>(&*at); load != nullptr && may_exchange(store, *load)) {
-          store.setVolatile(true);
-          load->setVolatile(true);
+        if (isa<llvm::LoadInst>(first) != isa<llvm::LoadInst>(*at) && is_shared(*at) && may_exchange(first, *at)) {
+          found.insert(&first);
+          found.insert(&*at);
         }
         ++at;
       }
@@ -43,6 +45,11 @@ class SharedMemory {
   }
 
  private:
+  bool is_shared(const Instruction& access) const {
+    const llvm::Value* const address = llvm::getLoadStorePointerOperand(&access);
+    return address != nullptr && !objects(address).empty();
+  }
+
   static bool separates(const Instruction& instruction) {
     const Builtin kind = called_builtin(&instruction);
     return kind == Builtin::block_barrier || kind == Builtin::block_count || is_warp_operation(kind);
@@ -60,34 +67,86 @@ class SharedMemory {
     return result;
   }
 
-  // Whether one lane may load what another one stored: from one variable, at another address. An address that is computed in
-  // a loop differs from one iteration to the next.
-  bool may_exchange(const llvm::StoreInst& store, const llvm::LoadInst& load) const {
-    const llvm::Value* const address = store.getPointerOperand();
+  // Whether the accesses of two lanes may meet: in one variable, at another address. An address that is computed in a loop
+  // differs from one iteration to the next.
+  bool may_exchange(const Instruction& first, const Instruction& second) const {
+    const llvm::Value* const address = llvm::getLoadStorePointerOperand(&first);
+    const llvm::Value* const other = llvm::getLoadStorePointerOperand(&second);
+    const bool is_later = first.getParent() == second.getParent()
+                              ? !first.comesBefore(&second)
+                              : !dominators_.dominates(first.getParent(), second.getParent());
     const auto* const computed = dyn_cast<Instruction>(address);
-    const auto* const other = dyn_cast<Instruction>(load.getPointerOperand());
-    if (load.getPointerOperand() == address || (computed != nullptr && other != nullptr && computed->isIdenticalTo(other))) {
-      const bool is_later = store.getParent() == load.getParent()
-                                ? !store.comesBefore(&load)
-                                : !dominators_.dominates(store.getParent(), load.getParent());
+    const auto* const computed_too = dyn_cast<Instruction>(other);
+    if (address == other || (computed != nullptr && computed_too != nullptr && computed->isIdenticalTo(computed_too))) {
       if (!is_later || computed == nullptr || loops_.getLoopFor(computed->getParent()) == nullptr) return false;
     }
-    const auto stored = objects(address);
-    return llvm::any_of(objects(load.getPointerOperand()),
-                        [&](const llvm::Value* object) { return stored.contains(object); });
+    if (!is_later && isa<llvm::LoadInst>(first) && are_halves(address, other, *second.getParent())) return false;
+    const auto accessed = objects(address);
+    return llvm::any_of(objects(other), [&](const llvm::Value* object) { return accessed.contains(object); });
+  }
+
+  static const llvm::Value* without_casts(const llvm::Value* value) {
+    while (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) value = cast<llvm::CastInst>(value)->getOperand(0);
+    return value;
+  }
+
+  // Whether the addresses are of array[i + half] and array[i], where only threads with i < half are, as in a reduction. Then
+  // no thread loads what another one stores.
+  bool are_halves(const llvm::Value* loaded, const llvm::Value* stored, const llvm::BasicBlock& block) const {
+    const auto* const from = dyn_cast<llvm::GEPOperator>(loaded);
+    const auto* const to = dyn_cast<llvm::GEPOperator>(stored);
+    if (from == nullptr || to == nullptr || from->getSourceElementType() != to->getSourceElementType() ||
+        from->getNumOperands() != to->getNumOperands() || !isa<llvm::GlobalVariable>(to->getPointerOperand()))
+      return false;
+    const unsigned last = to->getNumOperands() - 1;
+    for (unsigned i = 0; i < last; ++i) {
+      if (from->getOperand(i) != to->getOperand(i)) return false;
+    }
+    const llvm::Value* const index = without_casts(to->getOperand(last));
+    const auto* const sum = dyn_cast<llvm::BinaryOperator>(without_casts(from->getOperand(last)));
+    if (sum == nullptr || sum->getOpcode() != Instruction::Add) return false;
+    const llvm::Value* const first = without_casts(sum->getOperand(0));
+    const llvm::Value* const half = without_casts(sum->getOperand(first == index ? 1 : 0));
+    if ((first != index && without_casts(sum->getOperand(1)) != index) || uniformity_.is_divergent(*half)) return false;
+    for (auto* node = dominators_.getNode(&block); node->getIDom() != nullptr; node = node->getIDom()) {
+      const llvm::BasicBlock* const above = node->getIDom()->getBlock();
+      const auto* const branch = dyn_cast<llvm::BranchInst>(above->getTerminator());
+      const auto* const compared =
+          branch != nullptr && branch->isConditional() ? dyn_cast<llvm::ICmpInst>(branch->getCondition()) : nullptr;
+      if (compared == nullptr) continue;
+      const auto is_below = [&](llvm::CmpInst::Predicate predicate) {
+        const bool less = predicate == llvm::CmpInst::ICMP_SLT || predicate == llvm::CmpInst::ICMP_ULT;
+        const bool greater = predicate == llvm::CmpInst::ICMP_SGT || predicate == llvm::CmpInst::ICMP_UGT;
+        return (less || greater) && without_casts(compared->getOperand(less ? 0 : 1)) == index &&
+               without_casts(compared->getOperand(less ? 1 : 0)) == half;
+      };
+      const llvm::BasicBlockEdge taken(above, branch->getSuccessor(0)), other(above, branch->getSuccessor(1));
+      if (is_below(compared->getPredicate()) && dominators_.dominates(taken, &block)) return true;
+      if (is_below(compared->getInversePredicate()) && dominators_.dominates(other, &block)) return true;
+    }
+    return false;
   }
 
   llvm::DominatorTree dominators_;
   llvm::LoopInfo loops_;
   const Variables& shared_;
+  const BlockDivergence rules_;
+  const Uniformity uniformity_;
 };
 
 }  // namespace
 
-void keep_lockstep(llvm::Function& kernel, const Variables& shared) {
-  SharedMemory memory(kernel, shared);
-  for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
-    if (auto* const store = dyn_cast<llvm::StoreInst>(&instruction)) memory.check(*store);
+Exchanges find_exchanges(llvm::Function& kernel, const Variables& shared) {
+  const SharedMemory memory(kernel, shared);
+  Exchanges found;
+  for (Instruction& instruction : llvm::instructions(kernel)) memory.check(instruction, found);
+  return found;
+}
+
+void keep_lockstep_on_fibers(const Exchanges& exchanges) {
+  for (Instruction* const access : exchanges) {
+    if (auto* const load = dyn_cast<llvm::LoadInst>(access)) load->setVolatile(true);
+    if (auto* const store = dyn_cast<llvm::StoreInst>(access)) store->setVolatile(true);
   }
 }
 

@@ -39,6 +39,16 @@ __global__ void exchange(const int* in, int* sums, int* transposed) {
   for (unsigned k = 0; k < 2; ++k) square[i / 8 + 4 * k][i % 8] = in[i + 32 * k];
   for (unsigned k = 0; k < 2; ++k) transposed[i + 32 * k] = square[i % 8][i / 8 + 4 * k];
 }
+// Each lane reads its number before another lane writes there.
+__global__ void reverse(const int* in, int* reversed) {
+  __shared__ int line[32];
+  const unsigned i = threadIdx.x;
+  line[i] = in[i];
+  __syncthreads();
+  line[in[31 - i]] = line[i];
+  __syncthreads();
+  reversed[i] = line[i];
+}
 
 int main() {
   Numbers<int, 256> in;
@@ -47,11 +57,13 @@ int main() {
   CHECK_KERNEL();
   CHECK(out.read()[0] == 255 * 128);
 
-  Numbers<int, 32> sums;
+  Numbers<int, 32> sums, reversed;
   Numbers<int, 64> transposed;
   exchange<<<1, 32>>>(in.device, sums.device, transposed.device);
+  reverse<<<1, 32>>>(in.device, reversed.device);
   CHECK_KERNEL();
   for (int i = 0; i < 32; ++i) CHECK(sums.read()[i] == i * (i + 1) / 2);
+  for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 31 - i);
   for (int i = 0; i < 64; ++i) CHECK(transposed.read()[i] == i % 8 * 8 + i / 8);
   return 0;
 }
