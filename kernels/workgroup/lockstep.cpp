@@ -6,6 +6,7 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
 #include <vector>
@@ -134,9 +135,46 @@ class SharedMemory {
   const Uniformity uniformity_;
 };
 
+// Replaces a copy of a structure from or to shared memory by loads and then stores, because lanes would copy one after
+// another.
+void expand_copies(llvm::Function& kernel, const Variables& shared) {
+  constexpr std::uint64_t most_bytes = 256;
+  for (Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(kernel))) {
+    auto* const copy = dyn_cast<llvm::MemCpyInst>(&instruction);
+    const auto* const length = copy != nullptr ? dyn_cast<llvm::ConstantInt>(copy->getLength()) : nullptr;
+    if (length == nullptr || length->getZExtValue() > most_bytes) continue;
+    const auto is_shared = [&](const llvm::Value* address) {
+      const auto* const variable = dyn_cast<llvm::GlobalVariable>(llvm::getUnderlyingObject(address, 0));
+      return variable != nullptr && shared.contains(const_cast<llvm::GlobalVariable*>(variable));
+    };
+    if (!is_shared(copy->getSource()) && !is_shared(copy->getDest())) continue;
+    llvm::IRBuilder<> builder(copy);
+    const llvm::Align alignment =
+        std::min({copy->getSourceAlign().valueOrOne(), copy->getDestAlign().valueOrOne(), llvm::Align(8)});
+    llvm::SmallVector<llvm::Value*> parts;
+    const auto visit = [&](auto&& take) {
+      std::uint64_t bytes = alignment.value();
+      for (std::uint64_t at = 0; at < length->getZExtValue(); at += bytes) {
+        while (at + bytes > length->getZExtValue()) bytes /= 2;
+        take(at, builder.getIntNTy(static_cast<unsigned>(8 * bytes)), llvm::commonAlignment(alignment, at));
+      }
+    };
+    visit([&](std::uint64_t at, llvm::Type* type, llvm::Align align) {
+      parts.push_back(
+          builder.CreateAlignedLoad(type, builder.CreateConstGEP1_64(builder.getInt8Ty(), copy->getSource(), at), align));
+    });
+    unsigned next = 0;
+    visit([&](std::uint64_t at, llvm::Type*, llvm::Align align) {
+      builder.CreateAlignedStore(parts[next++], builder.CreateConstGEP1_64(builder.getInt8Ty(), copy->getDest(), at), align);
+    });
+    copy->eraseFromParent();
+  }
+}
+
 }  // namespace
 
 Exchanges find_exchanges(llvm::Function& kernel, const Variables& shared) {
+  expand_copies(kernel, shared);
   const SharedMemory memory(kernel, shared);
   Exchanges found;
   for (Instruction& instruction : llvm::instructions(kernel)) memory.check(instruction, found);

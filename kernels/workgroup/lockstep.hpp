@@ -12,7 +12,7 @@ using Exchanges = llvm::SetVector<llvm::Instruction*>;
 
 /// The accesses to shared memory through which lanes of a warp may exchange values without a barrier: a load and a store of
 /// another lane that may be to the same address. Older CUDA programs omit `__syncwarp` and rely on lockstep, so the kernel
-/// must run warps as vectors.
+/// must run warps as vectors. Makes loads and stores of copies of structures.
 Exchanges find_exchanges(llvm::Function& kernel, const Variables& shared);
 
 /// Makes the accesses volatile, at which the lanes of a warp meet on fibers, too.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels in which the lanes of a warp rely on their lockstep, without __syncwarp: by volatile shared memory, and by plain one.
+// Kernels in which the lanes of a warp rely on their lockstep, without __syncwarp: by volatile shared memory, and by plain
+// one.
 #include "check.h"
 
 template <unsigned size>
@@ -39,7 +40,19 @@ __global__ void exchange(const int* in, int* sums, int* transposed) {
   for (unsigned k = 0; k < 2; ++k) square[i / 8 + 4 * k][i % 8] = in[i + 32 * k];
   for (unsigned k = 0; k < 2; ++k) transposed[i + 32 * k] = square[i % 8][i / 8 + 4 * k];
 }
-// Each lane reads its number before another lane writes there.
+struct Three {
+  int x, y, z;
+};
+// Each lane reads its numbers before another lane writes there.
+__global__ void reverse_structures(const int* in, int* reversed) {
+  __shared__ Three line[32];
+  const unsigned i = threadIdx.x;
+  line[i] = {in[i], -in[i], 1};
+  __syncthreads();
+  line[in[31 - i]] = line[i];
+  __syncthreads();
+  reversed[i] = line[i].x + line[i].y + line[i].z + line[i].x;
+}
 __global__ void reverse(const int* in, int* reversed) {
   __shared__ int line[32];
   const unsigned i = threadIdx.x;
@@ -64,6 +77,9 @@ int main() {
   CHECK_KERNEL();
   for (int i = 0; i < 32; ++i) CHECK(sums.read()[i] == i * (i + 1) / 2);
   for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 31 - i);
+  reverse_structures<<<1, 32>>>(in.device, reversed.device);
+  CHECK_KERNEL();
+  for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 32 - i);
   for (int i = 0; i < 64; ++i) CHECK(transposed.read()[i] == i % 8 * 8 + i / 8);
   return 0;
 }
