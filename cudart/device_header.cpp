@@ -320,7 +320,7 @@ constexpr const char* hip_exceptions =
 
 // HIP's names for all that CUDA's headers in the folder declare, and for complex and random numbers.
 std::string hip_names(const std::filesystem::path& folder) {
-  std::string text(kernels::textures);
+  std::string text = std::string(kernels::textures).append(kernels::random_numbers);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.is_regular_file()) text += read(entry.path());
   }

@@ -209,7 +209,16 @@ LaunchConfig launch_config(const LoadedKernel& loaded, const DeviceState& device
 std::string add_source(Source source) {
   const std::lock_guard lock(program().mutex);
   std::map<std::string, Source>& all = program().sources;
-  return all.emplace("// compiled by this process: " + std::to_string(all.size()), std::move(source)).first->first;
+  // The text has a hash of the source, so that a program may store it, and load it once it has compiled the source again.
+  std::string every = source.text + '\0' + source.options.name + (source.options.fast_math ? "\1" : "\0") +
+                      std::to_string(source.options.cxx_standard);
+  for (const auto* const pairs : {&source.options.headers, &source.options.defines}) {
+    for (const auto& [name, text] : *pairs) every.append(1, '\0').append(name).append(1, '\0').append(text);
+  }
+  for (const std::string& folder : source.options.include_directories) every.append(1, '\0').append(folder);
+  const std::string key =
+      "// compiled by Weir: " + std::to_string(std::hash<std::string>()(every)) + " " + std::to_string(every.size());
+  return all.emplace(key, std::move(source)).first->first;
 }
 
 Span<std::byte> symbol(const void* variable) {

@@ -140,8 +140,8 @@ multiply(int m, int n, int k, int batch, factor<S> alpha, matrix<const T> a, mat
       for (int j = 0; j < 4; ++j) {
         const long long row = first_row + x + 16 * i, column = first_column + y + 16 * j;
         if (row >= m || column >= n) continue;
-        S value = by * sums[i][j];
-        // With a factor 0, c need not have numbers.
+        // With a factor 0, neither the product nor c needs to have numbers.
+        S value = by != S(0) ? by * sums[i][j] : S(0);
         if (old != S(0)) value += old * (S)c.at[one * c.next + row * c.row + column * c.column];
         if (then & add_bias) value += (S)bias[row];
         if (then & relu) value = value > S(0) ? value : S(0);

@@ -235,6 +235,13 @@ WEIR_TEXTURE int texel_index(const weir_texture& t, int axis, int i, int n) {
 WEIR_TEXTURE const char* texel_at(const weir_texture& t, int x, int y, int z) {
   return t.data + (z * t.slice + y * t.pitch + (long long)x * (t.channels * t.bytes));
 }
+// Copies a texel. Channels that the array lacks keep their values.
+template <class T>
+WEIR_TEXTURE void copy_texel(T* to, const weir_texture& t, const void* texel) {
+  const int bytes = t.channels * t.bytes;
+  if (bytes >= (int)sizeof(T)) return (void)memcpy(to, texel, sizeof(T));
+  for (int i = 0; i < bytes; ++i) ((char*)to)[i] = ((const char*)texel)[i];
+}
 WEIR_TEXTURE float channel_value(const weir_texture& t, const char* at) {
   if (t.kind == cudaChannelFormatKindFloat) {
     if (t.bytes == 4) return *(const float*)at;
@@ -286,7 +293,7 @@ WEIR_TEXTURE T sample(unsigned long long object, float x, float y, float z, int 
     const int k = axes > 2 ? texel_index(t, 2, (int)floorf(z), t.depth) : layer;
     if (texel_floats<T>::count == 0) {
       T result = {};
-      if (i >= 0 && j >= 0 && k >= 0) memcpy(&result, texel_at(t, i, j, k), sizeof(T));
+      if (i >= 0 && j >= 0 && k >= 0) copy_texel(&result, t, texel_at(t, i, j, k));
       return result;
     }
     add_texel(t, i, j, k, 1, sums);
@@ -345,7 +352,7 @@ WEIR_TEXTURE T tex1Dfetch(cudaTextureObject_t object, int x) {
   T result = {};
   if ((unsigned int)x >= (unsigned int)t.width) return result;
   if (weir_host::texel_floats<T>::count == 0) {
-    memcpy(&result, weir_host::texel_at(t, x, 0, 0), sizeof(T));
+    weir_host::copy_texel(&result, t, weir_host::texel_at(t, x, 0, 0));
   } else {
     float sums[4] = {};
     weir_host::add_texel(t, x, 0, 0, 1, sums);

@@ -243,17 +243,15 @@ void form_warps(llvm::Function& kernel, const llvm::TargetLibraryInfo& library) 
 
 void form(llvm::Function& kernel, const Reach& reach, const Variables& shared, const llvm::TargetLibraryInfo& library) {
   reach.check(kernel);
-  if (const llvm::Instruction* const wait = find_wait(kernel))
-    throw Refused("its threads may wait for each other in a loop with atomic accesses", wait);
   Exchanges exchanges;
   if (kernel.hasFnAttribute("weir.program")) exchanges = find_exchanges(kernel, shared);
-  if (needs_warps(kernel) || !exchanges.empty()) {
-    try {
-      return form_warps(kernel, library);
-    } catch (const Refused&) {
-      keep_lockstep_on_fibers(exchanges);
-      throw;
-    }
+  try {
+    if (const llvm::Instruction* const wait = find_wait(kernel))
+      throw Refused("its threads may wait for each other in a loop with atomic accesses", wait);
+    if (needs_warps(kernel) || !exchanges.empty()) return form_warps(kernel, library);
+  } catch (const Refused&) {
+    keep_lockstep_on_fibers(exchanges);
+    throw;
   }
   // Makes `a && b` one branch, even if computing b takes several instructions, because the search for guards examines single
   // branches. A load of an argument between the two would prevent that.

@@ -32,7 +32,7 @@ class SharedMemory {
       llvm::BasicBlock& block = *at->getParent();
       begins.pop_back();
       while (at != block.end() && !separates(*at)) {
-        if (isa<llvm::LoadInst>(first) != isa<llvm::LoadInst>(*at) && is_shared(*at) && may_exchange(first, *at)) {
+        if (is_load(first) != is_load(*at) && is_shared(*at) && may_exchange(first, *at)) {
           found.insert(&first);
           found.insert(&*at);
         }
@@ -46,8 +46,17 @@ class SharedMemory {
   }
 
  private:
+  static const llvm::Value* address_of(const Instruction& access) {
+    if (const auto* const atomic = dyn_cast<llvm::AtomicRMWInst>(&access)) return atomic->getPointerOperand();
+    if (const auto* const exchange = dyn_cast<llvm::AtomicCmpXchgInst>(&access)) return exchange->getPointerOperand();
+    return llvm::getLoadStorePointerOperand(&access);
+  }
+
+  // Atomic accesses count as stores.
+  static bool is_load(const Instruction& access) { return isa<llvm::LoadInst>(access); }
+
   bool is_shared(const Instruction& access) const {
-    const llvm::Value* const address = llvm::getLoadStorePointerOperand(&access);
+    const llvm::Value* const address = address_of(access);
     return address != nullptr && !objects(address).empty();
   }
 
@@ -68,18 +77,21 @@ class SharedMemory {
     return result;
   }
 
-  // Whether the accesses of two lanes may meet: in one variable, at another address. An address that is computed in a loop
-  // differs from one iteration to the next.
+  // Whether the accesses of two lanes may meet: in one variable, at another address or at one that lanes have in common. An
+  // address that is computed in a loop differs from one iteration to the next.
   bool may_exchange(const Instruction& first, const Instruction& second) const {
-    const llvm::Value* const address = llvm::getLoadStorePointerOperand(&first);
-    const llvm::Value* const other = llvm::getLoadStorePointerOperand(&second);
+    const llvm::Value* const address = address_of(first);
+    const llvm::Value* const other = address_of(second);
     const bool is_later = first.getParent() == second.getParent()
                               ? !first.comesBefore(&second)
                               : !dominators_.dominates(first.getParent(), second.getParent());
     const auto* const computed = dyn_cast<Instruction>(address);
     const auto* const computed_too = dyn_cast<Instruction>(other);
     if (address == other || (computed != nullptr && computed_too != nullptr && computed->isIdenticalTo(computed_too))) {
-      if (!is_later || computed == nullptr || loops_.getLoopFor(computed->getParent()) == nullptr) return false;
+      llvm::SmallPtrSet<const llvm::Value*, 8> assumed;
+      if (has_lane(address, assumed) &&
+          (!is_later || computed == nullptr || loops_.getLoopFor(computed->getParent()) == nullptr))
+        return false;
     }
     if (!is_later && isa<llvm::LoadInst>(first) && are_halves(address, other, *second.getParent())) return false;
     const auto accessed = objects(address);
@@ -89,6 +101,35 @@ class SharedMemory {
   static const llvm::Value* without_casts(const llvm::Value* value) {
     while (isa<llvm::ZExtInst>(value) || isa<llvm::SExtInst>(value)) value = cast<llvm::CastInst>(value)->getOperand(0);
     return value;
+  }
+
+  // Whether the index or address differs between all lanes of a warp, because the thread's index along x is a term of it.
+  bool has_lane(const llvm::Value* value, llvm::SmallPtrSet<const llvm::Value*, 8>& assumed) const {
+    value = without_casts(value);
+    if (is_along_x(value, Builtin::thread_index)) return true;
+    if (isa<llvm::PHINode>(value) && !assumed.insert(value).second) return true;
+    const auto* const user = dyn_cast<llvm::User>(value);
+    if (user == nullptr) return false;
+    const auto is_part = [&](const llvm::Use& use) { return has_lane(use.get(), assumed); };
+    if (isa<llvm::PHINode>(value)) return llvm::all_of(user->operands(), is_part);
+    if (isa<llvm::GEPOperator>(value)) return llvm::any_of(user->operands(), is_part);
+    const auto* const operation = dyn_cast<llvm::BinaryOperator>(value);
+    if (operation == nullptr) return false;
+    const auto* const number = dyn_cast<llvm::ConstantInt>(operation->getOperand(1));
+    switch (operation->getOpcode()) {
+      case Instruction::Add:
+      case Instruction::Or:
+      case Instruction::Sub: return llvm::any_of(user->operands(), is_part);
+      case Instruction::Mul:
+      case Instruction::Shl:
+        return has_lane(operation->getOperand(0), assumed) && !uniformity_.is_divergent(*operation->getOperand(1));
+      case Instruction::And:  // the lane, or more of the index
+        return number != nullptr && (number->getZExtValue() & 31) == 31 && has_lane(operation->getOperand(0), assumed);
+      case Instruction::URem:
+      case Instruction::SRem:
+        return number != nullptr && number->getZExtValue() % 32 == 0 && has_lane(operation->getOperand(0), assumed);
+      default: return false;
+    }
   }
 
   // Whether the addresses are of array[i + half] and array[i], where only threads with i < half are, as in a reduction. Then

@@ -158,13 +158,14 @@ constexpr const char* statics = "__static__";
 // code before that use has the old name, which nobody defines. Gives it the new one, in the text of LLVM's IR. For AMD the
 // names end in `.static.HASH` and, of static kernels, `.intern.HASH`: the host half has the form that PTX allows.
 std::string with_names_of_statics(std::string code) {
+  constexpr const char* of_names = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.$";
   for (const auto& [amd, other] : {std::pair(".static.", statics), std::pair(".intern.", "__intern__")}) {
-    for (std::size_t at = 0; (at = code.find(amd, at)) != code.npos;) code.replace(at, std::strlen(amd), other);
+    for (std::size_t at = 0; (at = code.find(amd, at)) != code.npos; ++at) {
+      const std::size_t before = code.find_last_not_of(of_names, at);
+      if (before != code.npos && code[before] == '@') code.replace(at, std::strlen(amd), other);  // not in a string
+    }
   }
-  const auto end_of_name = [&](std::size_t at) {
-    return std::min(code.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.$", at),
-                    code.size());
-  };
+  const auto end_of_name = [&](std::size_t at) { return std::min(code.find_first_not_of(of_names, at), code.size()); };
   std::map<std::string, std::string> suffixes;
   for (std::size_t at = 0; (at = code.find(statics, at)) != code.npos; ++at) {
     const std::size_t begin = code.rfind('\n', at) + 1, end = end_of_name(at);
@@ -228,7 +229,7 @@ class Compilation {
     const auto has_parts = [](const std::string& input) { return is_part(input); };
     return options_.relocatable && options_.step != Step::kernels &&
            (options_.step == Step::object || options_.cuda_sources.size() > 1 ||
-                                    std::any_of(options_.link_inputs.begin(), options_.link_inputs.end(), has_parts));
+            std::any_of(options_.link_inputs.begin(), options_.link_inputs.end(), has_parts));
   }
 
   static void append(Words& to, const Words& more) { to.insert(to.end(), more.begin(), more.end()); }
@@ -375,9 +376,7 @@ class Compilation {
                      "-fno-semantic-interposition", "-ftls-model=local-dynamic", "-march=" + architecture,
                      "-fno-strict-float-cast-overflow", "-Xclang", "-no-enable-noundef-analysis", "-fstack-clash-protection",
                      contraction(input)});
-    if (options_.fast_math)
-      append(command,
-             {"-fno-signed-zeros", "-fassociative-math", "-freciprocal-math", "-fapprox-func", "-D__FAST_MATH__=1"});
+    if (options_.fast_math) append(command, {"-freciprocal-math", "-fapprox-func", "-D__FAST_MATH__=1"});
     // The pass finds the kernels' parameters through debug information; then it keeps the lines only.
     append(command,
            {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug", "-Xclang", "-fexperimental-assignment-tracking=disabled"});
@@ -397,10 +396,13 @@ class Compilation {
       command = reader(input, backend, architecture);
     }
     append(command, {"-w", "-O3", "-fno-strict-aliasing", "-Xclang", "-no-enable-noundef-analysis", contraction(input)});
-    if (options_.fast_math) append(command, {"-ffast-math"});
+    // As in nvcc, faster functions, division and square roots; sums keep their order, and NaN and infinity are tested for.
+    if (options_.fast_math) append(command, {"-D__FAST_MATH__=1"});
     if (options_.fast_math && nvidia) {
       append(command,
              {"-fgpu-flush-denormals-to-zero", "-mllvm", "-nvptx-prec-divf32=0", "-mllvm", "-nvptx-prec-sqrtf32=0"});
+    } else if (options_.fast_math) {
+      append(command, {"-fno-hip-fp32-correctly-rounded-divide-sqrt"});
     }
     // PTX of CUDA 11.8, which the oldest driver that Weir supports reads.
     if (nvidia)

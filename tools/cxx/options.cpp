@@ -50,7 +50,7 @@ const Names missing_libraries = {"cufft",   "curand",    "cusparse",  "cusolver"
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::size_t end = std::min(text.find_first_of(", ", begin), text.size());
     if (end > begin) parts.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -117,7 +117,7 @@ class Parser {
       if (!is_one_of(language, {"cu", "hip", "c++", "c"}))
         throw UsageError(fmt::format("-x {}: the languages are cu, hip, c++ and c", language));
       language_ = language;
-      options_.hip = language == "hip";
+      options_.hip |= language == "hip";
     } else if (name == "-std" || name == "--std") {
       options_.both.push_back("-std=" + value());
     } else if (name == "-Xcompiler" || name == "--compiler-options") {
@@ -159,13 +159,14 @@ class Parser {
     } else if (two == "-l") {
       add_library(word.size() > 2 ? word.substr(2) : next(word));
     } else if (word == "-shared" || word == "--shared" || word == "-static-libstdc++" || word == "-static-libgcc" ||
-               word == "-rdynamic" || word.starts_with("-Wl,")) {
+               word == "-rdynamic" || word == "-pie" || word == "-no-pie" || word == "-s" || word.starts_with("-Wl,")) {
       options_.link_inputs.push_back(word == "--shared" ? "-shared" : word);
     } else if (word == "-MF" || word == "-MT" || word == "-MQ") {
       add({word, next(word)}, options_.host);
     } else if (two == "-O" || two == "-g" || two == "-M" || two == "-w" || word.starts_with("-W")) {
       options_.host.push_back(word);
-    } else if (two == "-f" || word.starts_with("-m") || word == "-pthread" || word == "-pedantic" || word == "-pipe") {
+    } else if (two == "-f" || word.starts_with("-m") || word.starts_with("-stdlib=") || word.starts_with("--sysroot=") ||
+               word == "--coverage" || word == "-pthread" || word == "-pedantic" || word == "-pipe") {
       add_compiler_option(word);
     } else {
       throw UsageError(
@@ -177,7 +178,12 @@ class Parser {
 
   // An option for the host's compiler. Some are for the linker, too, and OpenMP's decides what both halves read.
   void add_compiler_option(const std::string& option) {
-    if (option.starts_with("-fopenmp") || option == "-pthread") options_.link_inputs.push_back(option);
+    const auto begins_with = [&](std::string_view prefix) { return option.starts_with(prefix); };
+    if (std::ranges::any_of(
+            Names{"-fopenmp", "-fsanitize", "-flto", "-fuse-ld", "-fprofile", "-stdlib=", "--coverage", "--sysroot"},
+            begins_with) ||
+        option == "-pthread")
+      options_.link_inputs.push_back(option);
     if (option.starts_with("-fopenmp") || option.starts_with("-D") || option.starts_with("-I") ||
         option.starts_with("-std")) {
       options_.both.push_back(option);

@@ -63,6 +63,32 @@ __global__ void reverse(const int* in, int* reversed) {
   reversed[i] = line[i];
 }
 
+// Lanes add to each other's counters.
+__global__ void count_others(int* out) {
+  __shared__ int counts[32];
+  const unsigned i = threadIdx.x;
+  counts[i] = 0;
+  __syncthreads();
+  atomicAdd(&counts[i ^ 1], 100);
+  out[i] = counts[i];
+}
+// A kernel with a lock, whose threads do not run as vectors.
+__device__ int lock = 0;
+__global__ void reverse_and_lock(const int* in, int* reversed, int* count) {
+  __shared__ int line[32];
+  const unsigned i = threadIdx.x;
+  line[i] = in[i];
+  reversed[i] = line[31 - i];
+  for (bool done = false; !done;) {
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      *count = *static_cast<volatile int*>(count) + 1;
+      __threadfence();
+      atomicExch(&lock, 0);
+      done = true;
+    }
+  }
+}
+
 int main() {
   Numbers<int, 256> in;
   Numbers<int, 1> out;
@@ -81,5 +107,14 @@ int main() {
   CHECK_KERNEL();
   for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 32 - i);
   for (int i = 0; i < 64; ++i) CHECK(transposed.read()[i] == i % 8 * 8 + i / 8);
+
+  count_others<<<1, 32>>>(reversed.device);
+  CHECK_KERNEL();
+  for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 100);
+  Numbers<int, 1> count;
+  reverse_and_lock<<<1, 32>>>(in.device, reversed.device, count.device);
+  CHECK_KERNEL();
+  CHECK(count.read()[0] == 32);
+  for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 31 - i);
   return 0;
 }
