@@ -215,6 +215,7 @@ void expand_copies(llvm::Function& kernel, const Variables& shared) {
 }  // namespace
 
 Exchanges find_exchanges(llvm::Function& kernel, const Variables& shared) {
+  if (!uses_any_of(kernel, shared)) return {};
   expand_copies(kernel, shared);
   const SharedMemory memory(kernel, shared);
   Exchanges found;
