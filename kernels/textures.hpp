@@ -190,7 +190,8 @@ static inline cudaError_t weir_make_texture(unsigned long long* made, const cuda
   if (t.as.sRGB != 0) return cudaErrorNotSupported;
   const bool numbers = t.kind == cudaChannelFormatKindFloat;
   if (t.as.readMode == cudaReadModeNormalizedFloat ? t.bytes == 4 && !numbers : t.as.filterMode && !numbers)
-    return cudaErrorInvalidNormSetting;  void* place = 0;
+    return cudaErrorInvalidNormSetting;
+  void* place = 0;
   cudaError_t error = ::cudaMalloc(&place, sizeof t);
   if (error == cudaSuccess) error = ::cudaMemcpy(place, &t, sizeof t, cudaMemcpyHostToDevice);
   *made = (unsigned long long)place;
@@ -266,6 +267,19 @@ WEIR_TEXTURE void add_texel(const weir_texture& t, int x, int y, int z, float fa
   for (int c = 0; c < t.channels; ++c)
     sums[c] += factor * (is_border ? t.as.borderColor[c] : channel_value(t, at + c * t.bytes));
 }
+// The texel at an index, or the border's color.
+template <class T>
+WEIR_TEXTURE T texel(const weir_texture& t, int x, int y, int z) {
+  T result = {};
+  if (texel_floats<T>::count == 0) {
+    if (x >= 0 && y >= 0 && z >= 0) copy_texel(&result, t, texel_at(t, x, y, z));
+  } else {
+    float sums[4] = {};
+    add_texel(t, x, y, z, 1, sums);
+    memcpy(&result, sums, sizeof(float) * texel_floats<T>::count);
+  }
+  return result;
+}
 // The lower of the two texels between which a coordinate lies, and how far from it.
 WEIR_TEXTURE int lower_texel(float x, float& fraction) {
   const float below = floorf(x - 0.5f);
@@ -277,26 +291,18 @@ template <class T, int axes>
 WEIR_TEXTURE T sample(unsigned long long object, float x, float y, float z, int layer) {
   const weir_texture& t = *(const weir_texture*)object;
   if (t.as.normalizedCoords) x *= t.width, y *= t.height, z *= t.depth;
-  float sums[4] = {};
-  if (t.as.filterMode == cudaFilterModeLinear) {
-    float fx, fy = 0, fz = 0;
-    const int i = lower_texel(x, fx), j = axes > 1 ? lower_texel(y, fy) : 0, k = axes > 2 ? lower_texel(z, fz) : 0;
-    for (int corner = 0; corner < (1 << axes); ++corner) {
-      const int dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
-      add_texel(t, texel_index(t, 0, i + dx, t.width), axes > 1 ? texel_index(t, 1, j + dy, t.height) : 0,
-                axes > 2 ? texel_index(t, 2, k + dz, t.depth) : layer,
-                (dx ? fx : 1 - fx) * (dy ? fy : 1 - fy) * (dz ? fz : 1 - fz), sums);
-    }
-  } else {
-    const int i = texel_index(t, 0, (int)floorf(x), t.width);
-    const int j = axes > 1 ? texel_index(t, 1, (int)floorf(y), t.height) : 0;
-    const int k = axes > 2 ? texel_index(t, 2, (int)floorf(z), t.depth) : layer;
-    if (texel_floats<T>::count == 0) {
-      T result = {};
-      if (i >= 0 && j >= 0 && k >= 0) copy_texel(&result, t, texel_at(t, i, j, k));
-      return result;
-    }
-    add_texel(t, i, j, k, 1, sums);
+  if (t.as.filterMode != cudaFilterModeLinear) {
+    return texel<T>(t, texel_index(t, 0, (int)floorf(x), t.width),
+                    axes > 1 ? texel_index(t, 1, (int)floorf(y), t.height) : 0,
+                    axes > 2 ? texel_index(t, 2, (int)floorf(z), t.depth) : layer);
+  }
+  float sums[4] = {}, fx, fy = 0, fz = 0;
+  const int i = lower_texel(x, fx), j = axes > 1 ? lower_texel(y, fy) : 0, k = axes > 2 ? lower_texel(z, fz) : 0;
+  for (int corner = 0; corner < (1 << axes); ++corner) {
+    const int dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
+    add_texel(t, texel_index(t, 0, i + dx, t.width), axes > 1 ? texel_index(t, 1, j + dy, t.height) : 0,
+              axes > 2 ? texel_index(t, 2, k + dz, t.depth) : layer,
+              (dx ? fx : 1 - fx) * (dy ? fy : 1 - fy) * (dz ? fz : 1 - fz), sums);
   }
   T result = {};
   memcpy(&result, sums, sizeof(float) * texel_floats<T>::count);
@@ -349,16 +355,7 @@ WEIR_TEXTURE_CALL(texCubemapLayered, (cudaTextureObject_t object, float x, float
 template <class T>
 WEIR_TEXTURE T tex1Dfetch(cudaTextureObject_t object, int x) {
   const weir_texture& t = *(const weir_texture*)object;
-  T result = {};
-  if ((unsigned int)x >= (unsigned int)t.width) return result;
-  if (weir_host::texel_floats<T>::count == 0) {
-    weir_host::copy_texel(&result, t, weir_host::texel_at(t, x, 0, 0));
-  } else {
-    float sums[4] = {};
-    weir_host::add_texel(t, x, 0, 0, 1, sums);
-    memcpy(&result, sums, sizeof(float) * weir_host::texel_floats<T>::count);
-  }
-  return result;
+  return (unsigned int)x < (unsigned int)t.width ? weir_host::texel<T>(t, x, 0, 0) : T();
 }
 template <class T>
 WEIR_TEXTURE void tex1Dfetch(T* result, cudaTextureObject_t object, int x) { *result = tex1Dfetch<T>(object, x); }
