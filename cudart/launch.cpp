@@ -71,10 +71,9 @@ Module& module_of(Binary& binary, Device& device) {
   ModulePtr& module = of_device(binary.modules, device);
   if (module) return *module;
   const std::span<const std::byte> bundle = bundle_at(binary.bundle);
-  const auto source = program().sources.find(binary.image);
   if (!bundle.empty()) {
     module = device.load(KernelBundle(bundle));
-  } else if (source != program().sources.end()) {
+  } else if (const auto source = program().sources.find(binary.image); source != program().sources.end()) {
     module = device.compile(source->second.text, source->second.options);
   } else {
     check(binary.image.find(".version") != std::string::npos, cudaErrorInvalidKernelImage);
@@ -210,7 +209,7 @@ std::string add_source(Source source) {
   const std::lock_guard lock(program().mutex);
   std::map<std::string, Source>& all = program().sources;
   // The text has a hash of the source, so that a program may store it, and load it once it has compiled the source again.
-  std::string every = source.text + '\0' + source.options.name + (source.options.fast_math ? "\1" : "\0") +
+  std::string every = source.text + '\0' + source.options.name + (source.options.fast_math ? '1' : '0') +
                       std::to_string(source.options.cxx_standard);
   for (const auto* const pairs : {&source.options.headers, &source.options.defines}) {
     for (const auto& [name, text] : *pairs) every.append(1, '\0').append(name).append(1, '\0').append(text);

@@ -19,6 +19,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -196,9 +197,10 @@ class Compilation {
 
   void run() {
     Words objects;
+    const bool parts = relocatable();
     for (const std::string& source : options_.cuda_sources) {
       const std::string object = object_of(source, objects.size());
-      compile(source, object, relocatable());
+      compile(source, object, parts);
       objects.push_back(object);
     }
     for (const std::string& source : options_.host_sources) {
@@ -302,8 +304,7 @@ class Compilation {
       }
     }
     if (options_.step == Step::kernels) {
-      const std::vector<std::byte> bytes = bundle.bundle();
-      return write_file(object, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      return write_file(object, detail::text_of(bundle.bundle()));
     }
     Words command = language("cuda", "sm_70");
     command.insert(command.begin() + 1, "--cuda-host-only");
@@ -311,9 +312,8 @@ class Compilation {
     if (explains) {
       append(command, {"-fsyntax-only", "-ferror-limit=0", source});
     } else {
-      const std::vector<std::byte> bytes = bundle.bundle();
       const std::string images = file("images");
-      write_file(images, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      write_file(images, detail::text_of(bundle.bundle()));
       append(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", images, "-c", source, "-o", object});
       if (relocatable) append(command, {"-Xclang", "-fgpu-rdc"});
     }
@@ -479,10 +479,10 @@ class Compilation {
                                               "-Wl,--compress-debug-sections=zlib", object, "-o", library});
     if (linked.status != 0) refuse_undefined(input, linked.output, R"(undefined reference to `([^']+)')");
     const std::string bytes = read_file(library);
-    const auto* const begin = reinterpret_cast<const std::byte*>(bytes.data());
-    std::vector<std::byte> image(begin, begin + bytes.size());
+    const auto content = std::as_bytes(std::span(bytes));
+    std::vector<std::byte> image(content.begin(), content.end());
     cache::seal(image);
-    return {reinterpret_cast<const char*>(image.data()), image.size()};
+    return std::string(detail::text_of(image));
   }
 
   // Prints which kernels run on fibers on the CPU, and why. Returns whether there are any.
@@ -624,8 +624,7 @@ class Compilation {
       }
     }
     if (empty) throw Missing(fmt::format("{}: there is no device code for any target; see the notes", names));
-    const std::vector<std::byte> bytes = bundle.bundle();
-    write_file(file("images"), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    write_file(file("images"), detail::text_of(bundle.bundle()));
     // What Clang adds to a file whose device code is whole, once for all parts.
     std::string code = fmt::format(
         "__asm__(\".section .rodata\\n.balign 16\\nweir_images:\\n.incbin \\\"{}\\\"\\n.previous\");\n"

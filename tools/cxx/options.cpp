@@ -40,6 +40,9 @@ const Names with_value = {
     "-Xcudafe",  "--Xcudafe",       "-Xnvlink",      "-Xfatbin",       "-ftz",           "--ftz",
     "-prec-div", "--prec-div",      "-prec-sqrt",    "--prec-sqrt",    "-split-compile", "--split-compile",
     "-keep-dir", "--keep-dir",      "-err-no"};
+// The beginnings of options for the host's compiler that the step that links needs, too.
+const Names of_linker_too = {"-fopenmp", "-fsanitize", "-flto",     "-fuse-ld", "-fprofile",
+                             "-stdlib=", "--coverage", "--sysroot", "-pthread"};
 // CUDA's and AMD's libraries that are not there. Those that the runtime or headers stand for are dropped.
 const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc", "cublas", "cublasLt", "amdhip64"};
 const Names missing_libraries = {"cufft",   "curand",    "cusparse",  "cusolver",   "cudnn",     "nvjpeg",
@@ -178,11 +181,7 @@ class Parser {
 
   // An option for the host's compiler. Some are for the linker, too, and OpenMP's decides what both halves read.
   void add_compiler_option(const std::string& option) {
-    const auto begins_with = [&](std::string_view prefix) { return option.starts_with(prefix); };
-    if (std::ranges::any_of(
-            Names{"-fopenmp", "-fsanitize", "-flto", "-fuse-ld", "-fprofile", "-stdlib=", "--coverage", "--sysroot"},
-            begins_with) ||
-        option == "-pthread")
+    if (std::ranges::any_of(of_linker_too, [&](std::string_view prefix) { return option.starts_with(prefix); }))
       options_.link_inputs.push_back(option);
     if (option.starts_with("-fopenmp") || option.starts_with("-D") || option.starts_with("-I") ||
         option.starts_with("-std")) {
