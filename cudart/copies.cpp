@@ -63,27 +63,22 @@ void copy_staged(Stream& stream, void* to, const void* from, std::size_t bytes) 
     std::unique_ptr<std::byte[]> memory;
     EventPtr done;
   };
-  struct Staging {
-    std::mutex mutex;
-    std::deque<Staged> all;  // the oldest first
-  };
-  static auto* const staging = new Staging;
+  static auto& mutex = *new std::mutex;
+  static auto& all = *new std::deque<Staged>;  // the oldest first
   Staged staged;
   {
-    const std::lock_guard lock(staging->mutex);
-    const bool is_free = !staging->all.empty() && staging->all.front().done->is_complete() &&
-                         staging->all.front().done->device() == stream.device();
-    if (is_free) {
-      staged = std::move(staging->all.front());
-      staging->all.pop_front();
+    const std::lock_guard lock(mutex);
+    if (!all.empty() && all.front().done->is_complete() && all.front().done->device() == stream.device()) {
+      staged = std::move(all.front());
+      all.pop_front();
     }
   }
   if (!staged.memory) staged = {std::make_unique_for_overwrite<std::byte[]>(most_staged), stream.device().create_event()};
   std::memcpy(staged.memory.get(), from, bytes);
   stream.copy_bytes(to, staged.memory.get(), bytes);
   stream.record(Ref<Event>(*staged.done));
-  const std::lock_guard lock(staging->mutex);
-  staging->all.push_back(std::move(staged));
+  const std::lock_guard lock(mutex);
+  all.push_back(std::move(staged));
 }
 
 // Copies of pageable memory do what CUDA's do, on which programs depend: the source may be reused when the call returns, and
@@ -95,10 +90,7 @@ void copy_async(Stream& stream, void* to, const void* from, std::size_t bytes) {
   }
   const bool is_pageable_source = !memory().range_of(from).has_value();
   const bool is_pageable_destination = !memory().range_of(to).has_value();
-  if (is_pageable_source && !is_pageable_destination && bytes <= most_staged) {
-    copy_staged(stream, to, from, bytes);
-    return;
-  }
+  if (is_pageable_source && !is_pageable_destination && bytes <= most_staged) return copy_staged(stream, to, from, bytes);
   stream.copy_bytes(to, from, bytes);
   if (is_pageable_source || is_pageable_destination) stream.synchronize();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -9,11 +10,6 @@
 namespace weir::cudart {
 
 namespace {
-
-template <class T>
-T or_default(T value, T otherwise) {
-  return value != T{} ? value : otherwise;
-}
 
 // The bytes of "GPU-01234567-89ab-…", or the first characters of another text.
 cudaUUID_t uuid_of(std::string_view text) {
@@ -42,7 +38,7 @@ cudaDeviceProp describe(const Device& device) {
   d.sharedMemPerBlock = p.shared_memory_per_block;
   d.sharedMemPerBlockOptin = std::max(p.shared_memory_per_block, p.shared_memory_per_block_optin);
   d.sharedMemPerMultiprocessor = std::max(p.shared_memory_per_multiprocessor, d.sharedMemPerBlockOptin);
-  d.regsPerBlock = or_default(p.registers_per_block, 65536);
+  d.regsPerBlock = p.registers_per_block != 0 ? p.registers_per_block : 65536;
   d.regsPerMultiprocessor = d.regsPerBlock;
   d.warpSize = p.warp_size;
   d.memPitch = 0x7FFFFFFF;
@@ -53,7 +49,7 @@ cudaDeviceProp describe(const Device& device) {
     to[1] = static_cast<int>(std::min(from->y, 0x7FFFFFFFU));
     to[2] = static_cast<int>(std::min(from->z, 0x7FFFFFFFU));
   }
-  d.clockRate = or_default(p.clock_rate_khz, 1'000'000);  // programs divide by it
+  d.clockRate = p.clock_rate_khz != 0 ? p.clock_rate_khz : 1'000'000;  // programs divide by it
   d.memoryClockRate = p.memory_clock_rate_khz;
   d.memoryBusWidth = p.memory_bus_width_bits;
   d.totalConstMem = 65536;
@@ -95,23 +91,18 @@ cudaDeviceProp describe(const Device& device) {
 
 Runtime* open_runtime() {
   Registry& registry = Registry::instance();
-  auto* const opened = new Runtime;  // leaked, like all state
-  try {
-    opened->backend = &registry.default_backend();
-    opened->first_device = registry.default_device().ordinal();
-    opened->is_host = opened->backend->name() == "host";
-    for (int i = 0; i < opened->backend->device_count(); ++i) {
-      DeviceState& state = opened->devices.emplace_back();
-      state.device = &opened->backend->device(i);
-      state.properties = describe(*state.device);
-      state.limits = {1024, std::size_t{1} << 20U, std::size_t{8} << 20U, 2, 2048, 64, 0};  // CUDA's defaults
-      state.flags = cudaDeviceMapHost;
-    }
-  } catch (...) {
-    delete opened;
-    throw;
+  auto opened = std::make_unique<Runtime>();
+  opened->backend = &registry.default_backend();
+  opened->first_device = registry.default_device().ordinal();
+  opened->is_host = opened->backend->name() == "host";
+  for (int i = 0; i < opened->backend->device_count(); ++i) {
+    DeviceState& state = opened->devices.emplace_back();
+    state.device = &opened->backend->device(i);
+    state.properties = describe(*state.device);
+    state.limits = {1024, std::size_t{1} << 20U, std::size_t{8} << 20U, 2, 2048, 64, 0};  // CUDA's defaults
+    state.flags = cudaDeviceMapHost;
   }
-  return opened;
+  return opened.release();  // leaked, like all state
 }
 
 }  // namespace
@@ -290,8 +281,7 @@ void cudaProfilerStop() {}
 void cudaDriverGetVersion(int* version) {
   give(version, CUDART_VERSION);
   // "13.0" is 13000.
-  int major = 0;
-  int minor = 0;
+  int major = 0, minor = 0;
   const bool has_driver = runtime().backend->name() == "cuda";
   if (has_driver && std::sscanf(runtime().backend->versions().driver.c_str(), "%d.%d", &major, &minor) == 2)
     *version = major * 1000 + minor * 10;

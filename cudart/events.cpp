@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cudart/state.hpp"
 
-namespace weir::cudart {
-
-namespace calls {
+namespace weir::cudart::calls {
 
 void cudaEventCreate(cudaEvent_t* event) { calls::cudaEventCreateWithFlags(event, cudaEventDefault); }
 
@@ -43,5 +41,4 @@ void cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t en
   give(milliseconds, static_cast<float>(elapsed.count()));
 }
 
-}  // namespace calls
-}  // namespace weir::cudart
+}  // namespace weir::cudart::calls

@@ -3,9 +3,7 @@
 
 #include "cudart/state.hpp"
 
-namespace weir::cudart {
-
-namespace calls {
+namespace weir::cudart::calls {
 
 void cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
   const auto found = memory().find(pointer);
@@ -37,5 +35,4 @@ void cudaIpcOpenEventHandle(cudaEvent_t* event, cudaIpcEventHandle_t handle) {
       runtime().events.add(current().device->open_event(std::bit_cast<InterprocessHandle>(handle))));
 }
 
-}  // namespace calls
-}  // namespace weir::cudart
+}  // namespace weir::cudart::calls
