@@ -7,7 +7,9 @@
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 
 #include <cstdio>
+#include <utility>
 
+#include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/form.hpp"
 #include "kernels/workgroup/prepare.hpp"
 
@@ -38,18 +40,39 @@ void keep_order_in_threads() {
     option->second->addOccurrence(0, option->first(), "false");
 }
 
+/// Runs passes if the module is device code for the CPU. `weir c++` compiles the other halves of a program with this plugin,
+/// too.
+class ForCpu : public llvm::PassInfoMixin<ForCpu> {
+ public:
+  explicit ForCpu(llvm::ModulePassManager passes) : passes_(std::move(passes)) {}
+  static bool isRequired() { return true; }
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+    if (module.getNamedValue(weir::host::module_symbol) == nullptr) return llvm::PreservedAnalyses::all();
+    keep_order_in_threads();
+    return passes_.run(module, analyses);
+  }
+
+ private:
+  llvm::ModulePassManager passes_;
+};
+
 void register_passes(llvm::PassBuilder& builder) {
-  keep_order_in_threads();
-  builder.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(weir::workgroup::PrepareKernels()); });
-  const auto form = [&builder](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+  builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& all, llvm::OptimizationLevel) {
+    llvm::ModulePassManager passes;
+    passes.addPass(weir::workgroup::PrepareKernels());
+    all.addPass(ForCpu(std::move(passes)));
+  });
+  const auto form = [&builder](llvm::ModulePassManager& all, llvm::OptimizationLevel level) {
+    llvm::ModulePassManager passes;
     passes.addPass(weir::workgroup::FormWorkGroups());
     // Inlines functions into kernels on fibers, and removes functions that nothing calls any longer.
     passes.addPass(llvm::AlwaysInlinerPass(false));
     passes.addPass(llvm::GlobalDCEPass());
-    if (level == llvm::OptimizationLevel::O0) return;
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(
-        builder.buildFunctionSimplificationPipeline(level, llvm::ThinOrFullLTOPhase::None)));
+    if (level != llvm::OptimizationLevel::O0) {
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+          builder.buildFunctionSimplificationPipeline(level, llvm::ThinOrFullLTOPhase::None)));
+    }
+    all.addPass(ForCpu(std::move(passes)));
   };
 #if LLVM_VERSION_MAJOR >= 20
   builder.registerOptimizerEarlyEPCallback([form](llvm::ModulePassManager& passes, llvm::OptimizationLevel level,
