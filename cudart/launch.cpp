@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -17,6 +19,7 @@ namespace {
 // The device code of one object file: what Clang's code passes, and its modules by device.
 struct Binary {
   const std::byte* bundle = nullptr;
+  bool has_managed = false;
   std::vector<ModulePtr> modules;
   std::string image;            // of a library: what it was loaded from
   std::set<std::string> names;  // of a library; their addresses stand for its kernels and variables
@@ -32,6 +35,7 @@ struct Variable {
   Binary* binary;
   const char* name;
   std::vector<Span<std::byte>> memory;  // by device
+  bool managed = false;
 };
 
 struct Program {
@@ -70,6 +74,8 @@ std::span<const std::byte> bundle_at(const std::byte* code) {
 Module& module_of(Binary& binary, Device& device) {
   ModulePtr& module = of_device(binary.modules, device);
   if (module) return *module;
+  if (binary.has_managed && std::ranges::any_of(binary.modules, [](const ModulePtr& other) { return other != nullptr; }))
+    throw Error(Errc::unsupported, "loading", "__managed__ variables", "another device has them; use that one");
   const std::span<const std::byte> bundle = bundle_at(binary.bundle);
   if (!bundle.empty()) {
     module = device.load(KernelBundle(bundle));
@@ -221,15 +227,22 @@ std::string add_source(Source source) {
 }
 
 Span<std::byte> symbol(const void* variable) {
-  DeviceState& state = current();
   Program& all = program();
   const std::lock_guard lock(all.mutex);
   const auto found = all.variables.find(variable);
   check(found != all.variables.end(), cudaErrorInvalidSymbol);
-  Span<std::byte>& range = of_device(found->second.memory, *state.device);
+  Variable& entry = found->second;
+  Device* device = current().device;
+  for (const ModulePtr& module : entry.binary->modules) {
+    if (entry.managed && module) device = &module->device();  // the only one that has it
+  }
+  Span<std::byte>& range = of_device(entry.memory, *device);
   if (range.data() == nullptr) {
-    range = module_of(*found->second.binary, *state.device).global(found->second.name);
-    memory().add(range.data(), {range.size(), BlockKind::symbol, state.device, 0, {}, {}});
+    range = module_of(*entry.binary, *device).global(entry.name);
+    const BlockKind kind = entry.managed ? BlockKind::managed : BlockKind::symbol;
+    memory().add(range.data(), {range.size(), kind, device, cudaMemAttachGlobal, {}, {}});
+    // Host code names a managed variable by its address.
+    if (entry.managed) all.variables.insert_or_assign(range.data(), entry);
   }
   return range;
 }
@@ -274,9 +287,21 @@ void __cudaRegisterFunction(void** handle, const char* stub, char*, const char* 
   program().functions.insert_or_assign(stub, Function{reinterpret_cast<Binary*>(handle), name, {}});
 }
 
-void __cudaRegisterVar(void** handle, char* variable, char*, const char* name, int, size_t, int, int) {
+// `managed`: the plugin for Clang sets it (kernels/workgroup/managed.cpp).
+void __cudaRegisterVar(void** handle, char* variable, char*, const char* name, int, size_t, int, int managed) {
+  auto* const binary = reinterpret_cast<Binary*>(handle);
   const std::lock_guard lock(program().mutex);
-  program().variables.insert_or_assign(variable, Variable{reinterpret_cast<Binary*>(handle), name, {}});
+  binary->has_managed |= managed != 0;
+  program().variables.insert_or_assign(variable, Variable{binary, name, {}, managed != 0});
+}
+
+// The plugin makes host code call this for each use of a managed variable.
+void* __weir_managed(const void* variable) {
+  void* address = nullptr;
+  const cudaError_t error = call(__func__, [&] { address = symbol(variable).data(); });
+  if (error == cudaSuccess) return address;
+  std::fprintf(stderr, "weir: cannot use a __managed__ variable: %s; WEIR_LOG=info tells why\n", cudaGetErrorString(error));
+  std::abort();
 }
 
 unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes, void* stream) {

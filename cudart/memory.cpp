@@ -84,7 +84,7 @@ void release(void* pointer, std::initializer_list<BlockKind> kinds, cudaError_t 
   const bool fits = known && known->begin == reinterpret_cast<std::uintptr_t>(pointer) &&
                     std::find(kinds.begin(), kinds.end(), known->kind) != kinds.end();
   check(fits, unknown);
-  std::optional<Block> block = memory().take(pointer, [](const Block&) { return true; });
+  std::optional<Block> block = memory().take(pointer, [](const Block& b) { return b.allocation || b.registration; });
   check(block.has_value(), unknown);
   try {
     block->device->synchronize();
@@ -225,7 +225,7 @@ void cudaMemPrefetchAsync(const void* pointer, size_t bytes, int device, cudaStr
   DeviceState* const target = device != cudaCpuDeviceId ? &device_at(device) : nullptr;
   const auto [offset, block] = managed(pointer, bytes);
   const StreamPtr on = stream_of(stream);
-  if (!on->device().supports(Feature::managed_prefetch)) return;
+  if (!block.allocation || !on->device().supports(Feature::managed_prefetch)) return;
   // Weir prefetches to the stream's device.
   if (target != nullptr && *target->device != on->device()) return;
   on->prefetch(block.allocation, offset, bytes, target != nullptr ? PrefetchTarget::device : PrefetchTarget::host);
@@ -236,7 +236,7 @@ void cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t bytes, 
   const Block block = managed(pointer, bytes != 0 ? bytes : 1).block;
   check(bytes == 0 || bytes == block.bytes);
   const StreamPtr on = stream_of(stream);
-  if (!on->device().supports(Feature::managed_attach)) return;
+  if (!block.allocation || !on->device().supports(Feature::managed_attach)) return;
   on->attach_memory(block.allocation, flags == cudaMemAttachGlobal ? AttachMode::global
                                       : flags == cudaMemAttachHost ? AttachMode::host
                                                                    : AttachMode::single);

@@ -10,7 +10,7 @@
 #define __global__
 #define __shared__
 #define __constant__
-#define __managed__
+#define __managed__ __attribute__((unavailable("only a file that weir c++ compiles as CUDA has managed variables")))
 #define __grid_constant__
 #define __launch_bounds__(...)
 #ifndef __forceinline__

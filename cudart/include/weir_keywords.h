@@ -42,8 +42,15 @@
 #define __shared__ __attribute__((shared))
 #endif
 #define __host__ __attribute__((host))
+#ifdef WEIR_FOR_AMD
 #define __managed__ \
-  _Pragma("GCC error \"no __managed__ variables here: use cudaMallocManaged; see docs/cuda-programs.md\"")
+  _Pragma("GCC error \"no __managed__ variables on AMD's GPUs: use cudaMallocManaged; see docs/cuda-programs.md\"")
+#elif defined(WEIR_FOR_CPU)
+#define __managed__ __device__
+#else
+/* What the plugin for Clang finds in LLVM's IR (kernels/workgroup/managed.cpp). */
+#define __managed__ __device__ __attribute__((section("weir_managed")))
+#endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__
 #define __maxnreg__(n)

@@ -11,6 +11,7 @@
 
 #include "kernels/kernel_abi.hpp"
 #include "kernels/workgroup/form.hpp"
+#include "kernels/workgroup/managed.hpp"
 #include "kernels/workgroup/prepare.hpp"
 
 namespace {
@@ -58,6 +59,7 @@ class ForCpu : public llvm::PassInfoMixin<ForCpu> {
 
 void register_passes(llvm::PassBuilder& builder) {
   builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& all, llvm::OptimizationLevel) {
+    all.addPass(weir::workgroup::ManagedVariables());
     llvm::ModulePassManager passes;
     passes.addPass(weir::workgroup::PrepareKernels());
     all.addPass(ForCpu(std::move(passes)));

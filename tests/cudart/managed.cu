@@ -1,3 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 __managed__ int count;
-int main() { return count; }
+namespace here {
+int* count_of = &count;
+}
+int main() { return *here::count_of; }

@@ -226,6 +226,9 @@ class Compilation {
   }
 
  private:
+  // The passes for code for the CPU, and for managed variables.
+  std::string plugin() const { return "-fpass-plugin=" + chain_.pass.string(); }
+
   // Whether device code stays bitcode until the program is linked. It need not if a single file is the whole program.
   bool relocatable() const {
     const auto has_parts = [](const std::string& input) { return is_part(input); };
@@ -314,7 +317,7 @@ class Compilation {
     } else {
       const std::string images = file("images");
       write_file(images, detail::text_of(bundle.bundle()));
-      append(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", images, "-c", source, "-o", object});
+      append(command, {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", images, plugin(), "-c", source, "-o", object});
       if (relocatable) append(command, {"-Xclang", "-fgpu-rdc"});
     }
     std::fputs(succeed(command).c_str(), stderr);
@@ -460,7 +463,7 @@ class Compilation {
       return {};
     }
     append(command, {"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000",
-                     "-fpass-plugin=" + chain_.pass.string(), "-Rpass-missed=weir-workgroup"});
+                     plugin(), "-Rpass-missed=weir-workgroup"});
 #if defined(__x86_64__)
     append(command, {"-fveclib=libmvec", "-fno-integrated-as"});  // the division macros are for the GNU assembler
 #endif
@@ -522,7 +525,7 @@ class Compilation {
       succeed(command);
       return {};
     }
-    if (nvidia) append(command, {"-S"});
+    if (nvidia) append(command, {"-S", plugin()});
     append(command, {"-o", image});
     try {
       return nvidia ? ptx(input, command, image) : code_object(input, command, architecture, image);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared.cuh"
 
+static __managed__ int managed_in_each = 1000;
+
 __global__ void run(float* data) {
+  atomicAdd(&managed, 1);
+  atomicAdd(&managed_in_each, 1);
   Body body = {0.5f, 0};
   body.grow(0.5f);
   data[threadIdx.x] = from_other(float(threadIdx.x), &body) + body.mass + float(body.hits);
@@ -15,9 +19,12 @@ __global__ void add_up(int* out, int value) {
 }
 
 int main() {
+  CHECK(managed == 11 && managed_of_host == 12 && managed_in_each == 1000);
+  managed_of_host = managed = 20;
   Numbers<float, 8> data;
   run<<<1, 8>>>(data.device);
   CHECK_KERNEL();
+  CHECK(managed == 28 && managed_of_host == 20 && managed_in_each == 1008);
   for (int i = 0; i < 8; ++i) CHECK(data.read()[i] == (i + 0.5f) * float(i % 4 + 1) + 1 + 8);
   int n = 0;
   CHECK_CALL(cudaMemcpyFromSymbol(&n, total, sizeof(n)));

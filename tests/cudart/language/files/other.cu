@@ -5,6 +5,9 @@
 #endif
 
 __device__ int total = 100;
+__managed__ int managed = 11;
+__managed__ int managed_of_host = 12;
+static __managed__ int managed_in_each = 1;
 __constant__ float factors[4] = {1, 2, 3, 4};
 
 __device__ void Body::grow(float by) { mass += by; }
@@ -33,6 +36,7 @@ __device__ Operation operation = twice;
 
 __global__ void kernel_of_other(float* data) {
   own = 7;
+  atomicAdd(&managed_in_each, 1);
   atomicAdd(&total, own);
   data[threadIdx.x] = float(own);
 }
@@ -42,7 +46,7 @@ int launch_other(float* data) {
   kernel_of_other<<<1, 2>>>(data);
   int n = 0;
   CHECK_CALL(cudaMemcpyFromSymbol(&n, own, sizeof(n)));
-  CHECK(n == 7);
+  CHECK(n == 7 && managed_in_each == 3);
   count_own<<<1, 1>>>(10);
   CHECK_CALL(cudaMemcpyFromSymbol(&n, own, sizeof(n)));
   CHECK(n == 17);

@@ -10,6 +10,7 @@ struct Body {
 };
 extern __device__ int total;
 extern __constant__ float factors[4];
+extern __managed__ int managed, managed_of_host;
 typedef int (*Operation)(int);
 extern __device__ Operation operation;
 __device__ float from_other(float x, Body* body);
