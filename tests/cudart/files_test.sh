@@ -25,6 +25,12 @@ for part in one two; do
 done
 "$weir" c++ one/part.o two/part.o -o program || exit 1
 WEIR_BACKEND=host ./program || exit 1
+# The linker's words may lie in a response file, as CMake writes them.
+cp two/part.o 'two/the part.o'
+echo 'two/the\ part.o' >rest
+printf '"one/part.o"\n@rest -o by_file\n' >objects
+"$weir" c++ @objects || exit 1
+WEIR_BACKEND=host ./by_file || exit 1
 
 # fails PATTERN WORD...: the command must fail with a message that matches.
 fails() {

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace weir::cxx {
 namespace {
@@ -60,6 +63,43 @@ std::vector<std::string> split(std::string_view text) {
   return parts;
 }
 
+// The words in the text of a response file. As in other compilers, quotes and backslashes keep blanks.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool blank = std::isspace(static_cast<unsigned char>(text[i])) != 0;
+    if (blank && quote == 0) {
+      inside = false;
+      continue;
+    }
+    if (!std::exchange(inside, true)) words.emplace_back();
+    if (quote == 0 ? text[i] == '"' || text[i] == '\'' : text[i] == quote) {
+      quote = quote == 0 ? text[i] : '\0';
+    } else {
+      if (text[i] == '\\' && i + 1 < text.size()) ++i;
+      words.back() += text[i];
+    }
+  }
+  return words;
+}
+
+// Appends the words, with those of response files (`@file`) in the place of their names.
+void append_expanded(std::vector<std::string>& to, const std::vector<std::string>& words, int depth = 0) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool of_nvcc = (words[i] == "-optf" || words[i] == "--options-file") && i + 1 < words.size();
+    std::ifstream file(of_nvcc ? words[i + 1] : words[i].starts_with('@') ? words[i].substr(1) : std::string());
+    if (!file) {
+      to.push_back(words[i]);
+      continue;
+    }
+    if (depth == 16) throw UsageError(fmt::format("{}: response files name each other without an end", words[i]));
+    append_expanded(to, words_of(std::string(std::istreambuf_iterator<char>(file), {})), depth + 1);
+    i += of_nvcc ? 1 : 0;
+  }
+}
+
 // The compute capability in sm_80, compute_80, arch=compute_80,code=sm_80 or lto_80; empty if there is none.
 std::string capability(std::string_view text) {
   for (const std::string_view prefix : {"sm_", "compute_", "lto_"}) {
@@ -75,7 +115,7 @@ std::string capability(std::string_view text) {
 
 class Parser {
  public:
-  explicit Parser(const std::vector<std::string>& words) : words_(words) {}
+  explicit Parser(const std::vector<std::string>& words) { append_expanded(words_, words); }
 
   Options parse() {
     for (at_ = 0; at_ < words_.size(); ++at_) read(words_[at_]);
@@ -258,7 +298,7 @@ class Parser {
     to.insert(to.end(), words.begin(), words.end());
   }
 
-  const std::vector<std::string>& words_;
+  std::vector<std::string> words_;
   std::size_t at_ = 0;
   std::string language_;
   bool has_architecture_ = false;
