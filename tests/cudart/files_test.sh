@@ -32,6 +32,17 @@ printf '"one/part.o"\n@rest -o by_file\n' >objects
 "$weir" c++ @objects || exit 1
 WEIR_BACKEND=host ./by_file || exit 1
 
+# For NVIDIA, a file that flushes denormal numbers links with one that does not, and each keeps its own instructions.
+"$weir" c++ --for 'cuda compute_70' -I "$sources" -I "$sources/.." -dc --use_fast_math one/part.cu -o fast.o || exit 1
+"$weir" c++ --for 'cuda compute_70' -I "$sources" -I "$sources/.." -dc two/part.cu -o exact.o || exit 1
+for objects in 'fast.o exact.o' 'exact.o fast.o'; do
+  # shellcheck disable=SC2086  # two words
+  "$weir" c++ $objects -o mixed || exit 1
+  for instruction in add.rn.ftz.f32 add.rn.f32; do
+    grep -a -q "$instruction" mixed || { echo "no $instruction in the program of $objects" >&2 && exit 1; }
+  done
+done
+
 # fails PATTERN WORD...: the command must fail with a message that matches.
 fails() {
   pattern=$1

@@ -189,6 +189,24 @@ std::string with_names_of_statics(std::string code) {
   return result;
 }
 
+// Lets a file of fast mathematics be linked with others, each with its own meaning, in the text of LLVM's IR. Of the inline
+// functions, such as sinf, it gets its own copies. Functions have an attribute for whether they flush denormal numbers. A
+// flag says so, too, for all of libdevice: it gives way to another file's, where Clang would refuse to link.
+std::string with_own_inline_functions(std::string code) {
+  constexpr std::string_view begin = "\ndefine linkonce_odr ", flag = "!{i32 4, !\"nvvm-reflect-ftz\"";
+  for (std::size_t at = 0; (at = code.find(begin, at)) != code.npos;) {
+    code.replace(at, begin.size(), "\ndefine internal ");
+    const std::size_t end = code.find('\n', at + 1);
+    std::string line = code.substr(at, end - at);
+    static const std::regex of_shared(R"( comdat(\(\S*\))?(?= )|^(\ndefine internal )(hidden|protected) )");
+    line = std::regex_replace(line, of_shared, "$2");
+    code.replace(at, end - at, line);
+    at += line.size();
+  }
+  if (const std::size_t at = code.find(flag); at != code.npos) code[at + 6] = '2';
+  return code;
+}
+
 class Compilation {
  public:
   Compilation(const Options& options, const Toolchain& chain) : options_(options), chain_(chain) {
@@ -441,12 +459,14 @@ class Compilation {
     succeed(command);
     std::string bytes = read_file(output);
     const auto has = [&](const char* part) { return bytes.find(part) != bytes.npos; };
-    if (!has(statics) && !has(".static.") && !has(".intern.")) return bytes;
+    const bool fast = backend != "host" && options_.fast_math;
+    if (!fast && !has(statics) && !has(".static.") && !has(".intern.")) return bytes;
     command = reader({source, {output}}, backend, architecture);
     append(command, form);
     append(command, {"-S", "-o", text});
     succeed(command);
-    write_file(text, with_names_of_statics(read_file(text)));
+    const std::string code = with_names_of_statics(read_file(text));
+    write_file(text, fast ? with_own_inline_functions(code) : code);
     command = reader({source, {text}}, backend, architecture);
     append(command, form);
     append(command, {"-c", "-o", output});
@@ -462,8 +482,8 @@ class Compilation {
       succeed(command);
       return {};
     }
-    append(command, {"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000",
-                     plugin(), "-Rpass-missed=weir-workgroup"});
+    append(command, {"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000", plugin(),
+                     "-Rpass-missed=weir-workgroup"});
 #if defined(__x86_64__)
     append(command, {"-fveclib=libmvec", "-fno-integrated-as"});  // the division macros are for the GNU assembler
 #endif
