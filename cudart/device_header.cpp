@@ -287,7 +287,10 @@ std::string read(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void write(const std::filesystem::path& file, std::string_view text) {
+// Programs define macros such as N and T, on the command line too. So names of one letter become longer.
+void write(const std::filesystem::path& file, std::string_view given) {
+  static const std::regex letter(R"(\b([DFIMPSTU])\b(?!["']|\. ))");
+  const std::string text = std::regex_replace(std::string(given), letter, "weir_$1");
   std::filesystem::create_directories(file.parent_path());
   if (read(file) == text) return;
   std::ofstream out(file, std::ios::binary);

@@ -32,7 +32,7 @@ WEIR_FUNCTION unsigned int for_packed(unsigned int a, unsigned int b, F f) {
 }
 }  // namespace weir_host
 
-// --- Packed numbers: S signed, U unsigned
+// --- Packed numbers, signed and unsigned
 #define WEIR_PACKED_AS(name, parameters, b, type, expression)                                         \
   WEIR_FUNCTION unsigned int name parameters {                                                        \
     using T = type;                                                                                   \
@@ -62,19 +62,19 @@ WEIR_PACKED_S(__vmins, y < x ? y : x)
 WEIR_PACKED_U(__vminu, y < x ? y : x)
 WEIR_PACKED_S(__vabsdiffs, x < y ? y - x : x - y)
 WEIR_PACKED_U(__vabsdiffu, x < y ? y - x : x - y)
-#define WEIR_PACKED_COMPARE(name, op, S)                \
-  WEIR_PACKED_##S(__vcmp##name, x op y ? -1 : 0)        \
-  WEIR_PACKED_##S(__vset##name, x op y ? 1 : 0)
-WEIR_PACKED_COMPARE(eq, ==, U)
-WEIR_PACKED_COMPARE(ne, !=, U)
-WEIR_PACKED_COMPARE(ges, >=, S)
-WEIR_PACKED_COMPARE(geu, >=, U)
-WEIR_PACKED_COMPARE(gts, >, S)
-WEIR_PACKED_COMPARE(gtu, >, U)
-WEIR_PACKED_COMPARE(les, <=, S)
-WEIR_PACKED_COMPARE(leu, <=, U)
-WEIR_PACKED_COMPARE(lts, <, S)
-WEIR_PACKED_COMPARE(ltu, <, U)
+#define WEIR_PACKED_COMPARE(name, op, packed)           \
+  packed(__vcmp##name, x op y ? -1 : 0)                 \
+  packed(__vset##name, x op y ? 1 : 0)
+WEIR_PACKED_COMPARE(eq, ==, WEIR_PACKED_U)
+WEIR_PACKED_COMPARE(ne, !=, WEIR_PACKED_U)
+WEIR_PACKED_COMPARE(ges, >=, WEIR_PACKED_S)
+WEIR_PACKED_COMPARE(geu, >=, WEIR_PACKED_U)
+WEIR_PACKED_COMPARE(gts, >, WEIR_PACKED_S)
+WEIR_PACKED_COMPARE(gtu, >, WEIR_PACKED_U)
+WEIR_PACKED_COMPARE(les, <=, WEIR_PACKED_S)
+WEIR_PACKED_COMPARE(leu, <=, WEIR_PACKED_U)
+WEIR_PACKED_COMPARE(lts, <, WEIR_PACKED_S)
+WEIR_PACKED_COMPARE(ltu, <, WEIR_PACKED_U)
 WEIR_PACKED_ONE(__vabs, x < 0 ? -x : x)
 WEIR_PACKED_ONE(__vabsss, weir_host::fit<T>(x < 0 ? -x : x))
 WEIR_PACKED_ONE(__vneg, -x)

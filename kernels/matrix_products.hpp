@@ -179,8 +179,8 @@ static cublasStatus_t product(cublasHandle_t handle, cublasOperation_t of_a, cub
 
 // Templates, so that a program compiles only the kernels that it uses.
 #define WEIR_BLAS_CALL template <class weir_Used = void> static inline cublasStatus_t
-#define WEIR_BLAS_TYPED(letter, T)                                                                                        \
-  WEIR_BLAS_CALL cublas##letter##gemmStridedBatched(                                                                      \
+#define WEIR_BLAS_TYPED(prefix, T)                                                                                        \
+  WEIR_BLAS_CALL prefix##gemmStridedBatched(                                                                              \
       cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k, const T* alpha,     \
       const T* a, int lda, long long nextA, const T* b, int ldb, long long nextB, const T* beta, T* c, int ldc,           \
       long long nextC, int batch) {                                                                                       \
@@ -189,13 +189,13 @@ static cublasStatus_t product(cublasHandle_t handle, cublasOperation_t of_a, cub
                                        a, lda, nextA, b, ldb, nextB, weir_blas::factor_of<T>(handle->pointers, beta), c,  \
                                        ldc, nextC, batch);                                                                \
   }                                                                                                                       \
-  WEIR_BLAS_CALL cublas##letter##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,   \
+  WEIR_BLAS_CALL prefix##gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,           \
                                       int n, int k, const T* alpha, const T* a, int lda, const T* b, int ldb,             \
                                       const T* beta, T* c, int ldc) {                                                     \
-    return cublas##letter##gemmStridedBatched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc, \
+    return prefix##gemmStridedBatched(handle, transa, transb, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c, ldc,         \
                                               0, 1);                                                                      \
   }                                                                                                                       \
-  WEIR_BLAS_CALL cublas##letter##gemv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha,       \
+  WEIR_BLAS_CALL prefix##gemv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const T* alpha,               \
                                       const T* a, int lda, const T* x, int incx, const T* beta, T* y, int incy) {         \
     if (handle == 0) return CUBLAS_STATUS_NOT_INITIALIZED;                                                                \
     if (m < 0 || n < 0 || lda < m || lda < 1 || incx == 0 || incy == 0) return CUBLAS_STATUS_INVALID_VALUE;               \
@@ -208,8 +208,8 @@ static cublasStatus_t product(cublasHandle_t handle, cublasOperation_t of_a, cub
         weir_blas::factor_of<T>(handle->pointers, beta), weir_blas::matrix<const T>{y, incy, 0, 0},                       \
         weir_blas::matrix<T>{y, incy, 0, 0});                                                                             \
   }
-WEIR_BLAS_TYPED(S, float)
-WEIR_BLAS_TYPED(D, double)
+WEIR_BLAS_TYPED(cublasS, float)
+WEIR_BLAS_TYPED(cublasD, double)
 #undef WEIR_BLAS_TYPED
 
 WEIR_BLAS_CALL cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,

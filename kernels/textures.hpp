@@ -70,12 +70,12 @@ static inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, i
 }
 template <class T>
 static inline cudaChannelFormatDesc cudaCreateChannelDesc() {
-  typedef decltype(weir_channel_of<T>(0)) C;
-  const int bits = sizeof(C) * 8, n = sizeof(T) / sizeof(C);
+  typedef decltype(weir_channel_of<T>(0)) Channel;
+  const int bits = sizeof(Channel) * 8, n = sizeof(T) / sizeof(Channel);
   return cudaCreateChannelDesc(bits, n > 1 ? bits : 0, n > 2 ? bits : 0, n > 3 ? bits : 0,
-                               (float)(C)0.5f != 0.0f                        ? cudaChannelFormatKindFloat
-                               : (float)(C)((C)0.0f - (C)1.0f) < 0.0f ? cudaChannelFormatKindSigned
-                                                                      : cudaChannelFormatKindUnsigned);
+                               (float)(Channel)0.5f != 0.0f                             ? cudaChannelFormatKindFloat
+                               : (float)(Channel)((Channel)0.0f - (Channel)1.0f) < 0.0f ? cudaChannelFormatKindSigned
+                                                                                        : cudaChannelFormatKindUnsigned);
 }
 static inline cudaChannelFormatDesc cudaCreateChannelDescHalf() {
   return cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindFloat);

@@ -17,9 +17,9 @@
 inline const char* _cudaGetErrorEnum(cudaError_t error) { return cudaGetErrorName(error); }
 inline const char* _cudaGetErrorEnum(...) { return "an error"; }
 
-template <class T>
-void check(T result, const char* call, const char* file, int line) {
-  if (result == (T)0) return;
+template <class weir_T>
+void check(weir_T result, const char* call, const char* file, int line) {
+  if (result == (weir_T)0) return;
   fprintf(stderr, "CUDA error at %s:%d code=%d(%s) \"%s\" \n", file, line, (int)result, _cudaGetErrorEnum(result), call);
   exit(EXIT_FAILURE);
 }

@@ -26,8 +26,8 @@ inline bool sdkCompareL2fe(const float* reference, const float* data, unsigned i
   }
   return size > 1e-7 && sqrt(error) / sqrt(size) < epsilon;
 }
-template <class T, class S>
-inline bool compareData(const T* reference, const T* data, unsigned int count, S epsilon, float threshold) {
+template <class weir_T, class weir_S>
+inline bool compareData(const weir_T* reference, const weir_T* data, unsigned int count, weir_S epsilon, float threshold) {
   unsigned int wrong = 0;
   for (unsigned int i = 0; i < count; ++i) wrong += fabs((double)reference[i] - (double)data[i]) > (double)epsilon;
   return wrong <= (unsigned int)(count * threshold);

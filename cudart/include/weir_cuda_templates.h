@@ -14,29 +14,29 @@
 
 /* clang-format off */
 #define WEIR_CUDA_OVERLOAD_OF(call, name, parameters, arguments) \
-  template <class T> static inline cudaError_t name parameters { return ::call arguments; }
+  template <class weir_T> static inline cudaError_t name parameters { return ::call arguments; }
 #define WEIR_CUDA_OVERLOAD(name, parameters, arguments) WEIR_CUDA_OVERLOAD_OF(name, name, parameters, arguments)
 
 /* --- Memory */
 
-WEIR_CUDA_OVERLOAD(cudaMalloc, (T** pointer, size_t bytes), ((void**)(void*)pointer, bytes))
-WEIR_CUDA_OVERLOAD_OF(cudaHostAlloc, cudaMallocHost, (T** pointer, size_t bytes, unsigned int flags = 0),
+WEIR_CUDA_OVERLOAD(cudaMalloc, (weir_T** pointer, size_t bytes), ((void**)(void*)pointer, bytes))
+WEIR_CUDA_OVERLOAD_OF(cudaHostAlloc, cudaMallocHost, (weir_T** pointer, size_t bytes, unsigned int flags = 0),
                       ((void**)(void*)pointer, bytes, flags))
-WEIR_CUDA_OVERLOAD(cudaHostAlloc, (T** pointer, size_t bytes, unsigned int flags), ((void**)(void*)pointer, bytes, flags))
-WEIR_CUDA_OVERLOAD(cudaHostGetDevicePointer, (T** device, void* host, unsigned int flags),
+WEIR_CUDA_OVERLOAD(cudaHostAlloc, (weir_T** pointer, size_t bytes, unsigned flags), ((void**)(void*)pointer, bytes, flags))
+WEIR_CUDA_OVERLOAD(cudaHostGetDevicePointer, (weir_T** device, void* host, unsigned int flags),
                    ((void**)(void*)device, host, flags))
-WEIR_CUDA_OVERLOAD(cudaMallocManaged, (T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal),
+WEIR_CUDA_OVERLOAD(cudaMallocManaged, (weir_T** pointer, size_t bytes, unsigned int flags = cudaMemAttachGlobal),
                    ((void**)(void*)pointer, bytes, flags))
-WEIR_CUDA_OVERLOAD(cudaMallocPitch, (T** pointer, size_t* pitch, size_t width, size_t height),
+WEIR_CUDA_OVERLOAD(cudaMallocPitch, (weir_T** pointer, size_t* pitch, size_t width, size_t height),
                    ((void**)(void*)pointer, pitch, width, height))
-WEIR_CUDA_OVERLOAD(cudaMallocAsync, (T** pointer, size_t bytes, cudaStream_t stream),
+WEIR_CUDA_OVERLOAD(cudaMallocAsync, (weir_T** pointer, size_t bytes, cudaStream_t stream),
                    ((void**)(void*)pointer, bytes, stream))
 WEIR_CUDA_OVERLOAD_OF(cudaMallocFromPoolAsync, cudaMallocAsync,
-                      (T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+                      (weir_T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
                       ((void**)(void*)pointer, bytes, pool, stream))
-WEIR_CUDA_OVERLOAD(cudaMallocFromPoolAsync, (T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+WEIR_CUDA_OVERLOAD(cudaMallocFromPoolAsync, (weir_T** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
                    ((void**)(void*)pointer, bytes, pool, stream))
-WEIR_CUDA_OVERLOAD(cudaStreamAttachMemAsync, (cudaStream_t stream, T* pointer, size_t bytes = 0,
+WEIR_CUDA_OVERLOAD(cudaStreamAttachMemAsync, (cudaStream_t stream, weir_T* pointer, size_t bytes = 0,
                     unsigned int flags = cudaMemAttachSingle),
                    (stream, (void*)pointer, bytes, flags))
 static inline int weir_cuda_device(cudaMemLocation location) {
@@ -63,26 +63,26 @@ static inline cudaExtent make_cudaExtent(size_t width, size_t height, size_t dep
 
 /* --- Variables of the device. A variable's address identifies it. */
 
-template <class T>
-static inline const void* weir_cuda_symbol(const T& symbol) {
+template <class weir_T>
+static inline const void* weir_cuda_symbol(const weir_T& symbol) {
   return (const void*)&reinterpret_cast<const volatile char&>(symbol);
 }
-WEIR_CUDA_OVERLOAD(cudaGetSymbolAddress, (void** pointer, const T& symbol), (pointer, weir_cuda_symbol(symbol)))
-template <class U, class T>
-static inline cudaError_t cudaGetSymbolAddress(U** pointer, const T& symbol) {
+WEIR_CUDA_OVERLOAD(cudaGetSymbolAddress, (void** pointer, const weir_T& symbol), (pointer, weir_cuda_symbol(symbol)))
+template <class weir_U, class weir_T>
+static inline cudaError_t cudaGetSymbolAddress(weir_U** pointer, const weir_T& symbol) {
   return ::cudaGetSymbolAddress((void**)(void*)pointer, weir_cuda_symbol(symbol));
 }
-WEIR_CUDA_OVERLOAD(cudaGetSymbolSize, (size_t* bytes, const T& symbol), (bytes, weir_cuda_symbol(symbol)))
-WEIR_CUDA_OVERLOAD(cudaMemcpyToSymbol, (const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+WEIR_CUDA_OVERLOAD(cudaGetSymbolSize, (size_t* bytes, const weir_T& symbol), (bytes, weir_cuda_symbol(symbol)))
+WEIR_CUDA_OVERLOAD(cudaMemcpyToSymbol, (const weir_T& symbol, const void* from, size_t bytes, size_t offset = 0,
                     cudaMemcpyKind kind = cudaMemcpyHostToDevice),
                    (weir_cuda_symbol(symbol), from, bytes, offset, kind))
-WEIR_CUDA_OVERLOAD(cudaMemcpyFromSymbol, (void* to, const T& symbol, size_t bytes, size_t offset = 0,
+WEIR_CUDA_OVERLOAD(cudaMemcpyFromSymbol, (void* to, const weir_T& symbol, size_t bytes, size_t offset = 0,
                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost),
                    (to, weir_cuda_symbol(symbol), bytes, offset, kind))
-WEIR_CUDA_OVERLOAD(cudaMemcpyToSymbolAsync, (const T& symbol, const void* from, size_t bytes, size_t offset = 0,
+WEIR_CUDA_OVERLOAD(cudaMemcpyToSymbolAsync, (const weir_T& symbol, const void* from, size_t bytes, size_t offset = 0,
                     cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = 0),
                    (weir_cuda_symbol(symbol), from, bytes, offset, kind, stream))
-WEIR_CUDA_OVERLOAD(cudaMemcpyFromSymbolAsync, (void* to, const T& symbol, size_t bytes, size_t offset = 0,
+WEIR_CUDA_OVERLOAD(cudaMemcpyFromSymbolAsync, (void* to, const weir_T& symbol, size_t bytes, size_t offset = 0,
                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = 0),
                    (to, weir_cuda_symbol(symbol), bytes, offset, kind, stream))
 
@@ -108,20 +108,20 @@ static inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGr
 
 /* --- Kernels */
 
-WEIR_CUDA_OVERLOAD(cudaLaunchKernel, (T* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes = 0,
+WEIR_CUDA_OVERLOAD(cudaLaunchKernel, (weir_T* function, dim3 grid, dim3 block, void** arguments, size_t sharedBytes = 0,
                     cudaStream_t stream = 0),
                    ((const void*)function, grid, block, arguments, sharedBytes, stream))
-WEIR_CUDA_OVERLOAD(cudaLaunchCooperativeKernel, (T* function, dim3 grid, dim3 block, void** arguments,
+WEIR_CUDA_OVERLOAD(cudaLaunchCooperativeKernel, (weir_T* function, dim3 grid, dim3 block, void** arguments,
                     size_t sharedBytes = 0, cudaStream_t stream = 0),
                    ((const void*)function, grid, block, arguments, sharedBytes, stream))
-WEIR_CUDA_OVERLOAD(cudaFuncGetAttributes, (cudaFuncAttributes* attributes, T* function), (attributes, (const void*)function))
-WEIR_CUDA_OVERLOAD(cudaFuncSetAttribute, (T* function, cudaFuncAttribute attribute, int value),
+WEIR_CUDA_OVERLOAD(cudaFuncGetAttributes, (cudaFuncAttributes* to, weir_T* function), (to, (const void*)function))
+WEIR_CUDA_OVERLOAD(cudaFuncSetAttribute, (weir_T* function, cudaFuncAttribute attribute, int value),
                    ((const void*)function, attribute, value))
-WEIR_CUDA_OVERLOAD(cudaFuncSetCacheConfig, (T* function, cudaFuncCache config), ((const void*)function, config))
-WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, T function, int blockSize,
+WEIR_CUDA_OVERLOAD(cudaFuncSetCacheConfig, (weir_T* function, cudaFuncCache config), ((const void*)function, config))
+WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, weir_T function, int blockSize,
                     size_t sharedBytes),
                    (blocks, (const void*)function, blockSize, sharedBytes))
-WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int* blocks, T function, int blockSize,
+WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int* blocks, weir_T function, int blockSize,
                     size_t sharedBytes, unsigned int flags),
                    (blocks, (const void*)function, blockSize, sharedBytes, flags))
 
@@ -130,9 +130,9 @@ WEIR_CUDA_OVERLOAD(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int*
 #undef WEIR_CUDA_OVERLOAD_OF
 
 /* Tries the multiples of the warp's size, and takes the largest of those with which most threads run at a time. */
-template <class F, class T>
+template <class weir_F, class weir_T>
 static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(int* minGridSize, int* blockSize,
-                                                                                  T function, F sharedBytesOfBlock,
+                                                                                  weir_T function, weir_F sharedBytesOfBlock,
                                                                                   int blockSizeLimit = 0,
                                                                                   unsigned int flags = 0) {
   if (!minGridSize || !blockSize || !function) return cudaErrorInvalidValue;
@@ -161,9 +161,9 @@ static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlag
   *blockSize = bestSize;
   return cudaSuccess;
 }
-template <class F, class T>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* minGridSize, int* blockSize, T function,
-                                                                         F sharedBytesOfBlock, int blockSizeLimit = 0) {
+template <class weir_F, class weir_T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* minGridSize, int* blockSize, weir_T function,
+                                                                         weir_F sharedBytesOfBlock, int blockSizeLimit = 0) {
   return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, function, sharedBytesOfBlock,
                                                                  blockSizeLimit);
 }
@@ -171,42 +171,42 @@ struct weir_cuda_fixed_bytes {
   size_t bytes;
   size_t operator()(int) const { return bytes; }
 };
-template <class T>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, T function,
+template <class weir_T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSizeWithFlags(int* minGridSize, int* blockSize, weir_T function,
                                                                       size_t sharedBytes = 0, int blockSizeLimit = 0,
                                                                       unsigned int flags = 0) {
   weir_cuda_fixed_bytes fixed = {sharedBytes};
   return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(minGridSize, blockSize, function, fixed, blockSizeLimit,
                                                                  flags);
 }
-template <class T>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, T function,
+template <class weir_T>
+static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* minGridSize, int* blockSize, weir_T function,
                                                              size_t sharedBytes = 0, int blockSizeLimit = 0) {
   return cudaOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSize, function, sharedBytes, blockSizeLimit);
 }
 
 #if __cplusplus >= 201103L
-template <class T>
+template <class weir_T>
 struct weir_cuda_same {
-  typedef T type;
+  typedef weir_T type;
 };
 /* `cudaLaunchKernelEx(&config, kernel, arguments…)`: the arguments are converted to the kernel's parameters. */
-template <class... P, class... A>
-static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...), A&&... arguments) {
-  return [&](typename weir_cuda_same<P>::type... values) {
-    void* addresses[sizeof...(P) + 1] = {(void*)&reinterpret_cast<const volatile char&>(values)...};
+template <class... weir_P, class... weir_A>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(weir_P...), weir_A&&... from) {
+  return [&](typename weir_cuda_same<weir_P>::type... values) {
+    void* addresses[sizeof...(weir_P) + 1] = {(void*)&reinterpret_cast<const volatile char&>(values)...};
     return ::cudaLaunchKernelExC(config, (const void*)kernel, addresses);
-  }(std::forward<A>(arguments)...);
+  }(std::forward<weir_A>(from)...);
 }
 #endif
 
 /* --- What is missing */
 
-template <class T, int dimensions = 1, int mode = 0>
+template <class weir_T, int dimensions = 1, int mode = 0>
 struct WEIR_CUDA_UNAVAILABLE_TYPE(texture, "Weir has texture objects only") texture {
   int missing;
 };
-template <class T, int dimensions = 1>
+template <class weir_T, int dimensions = 1>
 struct WEIR_CUDA_UNAVAILABLE_TYPE(surface, "Weir has surface objects only") surface {
   int missing;
 };
