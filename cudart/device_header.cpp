@@ -43,6 +43,7 @@
 #include "kernels/program_language.hpp"
 #include "kernels/random.hpp"
 #include "kernels/runtime_atomics.hpp"
+#include "kernels/standard_headers.hpp"
 #include "kernels/textures.hpp"
 
 namespace {
@@ -374,20 +375,17 @@ void write_headers(const std::filesystem::path& folder, const std::filesystem::p
   write(folder / "cuda_fp8.h",
         header("__CUDA_FP8_H__",
                std::string(kernels::fp8_header).append("#include <cuda_bf16.h>\n").append(kernels::fp8_conversions)));
-  write(folder / "cuda_fp16.hpp", "#include <cuda_fp16.h>\n");
-  write(folder / "cuda_bf16.hpp", "#include <cuda_bf16.h>\n");
   write(folder / "math_constants.h", header("__MATH_CONSTANTS_H__", kernels::math_constants_header));
   write(folder / "cooperative_groups.h", header("_COOPERATIVE_GROUPS_H_", kernels::groups_text));
-  write(folder / "cooperative_groups/reduce.h", "#include <cooperative_groups.h>\n");
-  write(folder / "cooperative_groups/scan.h", "#include <cooperative_groups.h>\n");
   write(folder / "cuda/barrier", header("_CUDA_BARRIER", kernels::barrier_header));
   write(folder / "cublas_v2.h", header("CUBLAS_V2_H_", kernels::cublas));
   write(folder / "cublasLt.h", header("CUBLASLT_H_", kernels::cublas_lt));
   write(folder / "weir_textures.h", std::string("#pragma once\n#pragma GCC system_header\n").append(kernels::textures));
   write(folder / "curand_kernel.h", header("CURAND_KERNEL_H_", kernels::random_numbers));
   write(folder / "weir_xorwow_jumps.h", xorwow_jumps());
-  for (const auto& [name, text] : kernels::cub_files)
-    write(folder / name, std::string("#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n").append(text));
+  const std::string begin = "#pragma once\n#pragma GCC system_header\n#include <cuda_runtime.h>\n";
+  for (const auto& [name, text] : kernels::cub_files) write(folder / name, begin + std::string(text));
+  for (const auto& [name, text] : kernels::standard_files()) write(folder / name, begin + text);
 }
 
 }  // namespace

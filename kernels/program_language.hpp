@@ -258,8 +258,9 @@ class barrier {
     }
     return token;
   }
-  __device__ void wait(arrival_token&& token) const {
-    while (*(const volatile unsigned int*)&weir_phase == token.weir_phase) __nanosleep(20);
+  __device__ void wait(arrival_token&& token) const { weir_wait_phase(token.weir_phase); }
+  __device__ void weir_wait_phase(unsigned int phase) const {
+    while (*(const volatile unsigned int*)&weir_phase == phase) __nanosleep(20);
     weir_fence();
   }
   __device__ void arrive_and_wait() { wait(arrive()); }
@@ -276,6 +277,30 @@ class barrier {
   }
   unsigned int weir_phase, weir_left, weir_expected;
 };
+// Copies, which are done at once.
+template <size_t weir_N>
+struct aligned_size_t {
+  static constexpr size_t align = weir_N;
+  size_t value;
+  __host__ __device__ constexpr explicit aligned_size_t(size_t bytes) : value(bytes) {}
+  __host__ __device__ constexpr operator size_t() const { return value; }
+};
+template <class weir_G, class weir_T>
+__device__ void weir_copy(const weir_G& group, weir_T* to, const weir_T* from, size_t bytes) {
+  for (size_t i = group.thread_rank(); i < bytes / sizeof(weir_T); i += group.size()) to[i] = from[i];
+}
+template <class weir_G>
+__device__ void weir_copy(const weir_G& group, void* to, const void* from, size_t bytes) {
+  weir_copy(group, (char*)to, (const char*)from, bytes);
+}
+template <class weir_T, class weir_S, thread_scope weir_Scope>
+__device__ void memcpy_async(weir_T* to, const weir_T* from, weir_S bytes, barrier<weir_Scope>&) {
+  __builtin_memcpy((void*)to, (const void*)from, bytes);
+}
+template <class weir_G, class weir_T, class weir_S, thread_scope weir_Scope>
+__device__ void memcpy_async(const weir_G& group, weir_T* to, const weir_T* from, weir_S bytes, barrier<weir_Scope>&) {
+  weir_copy(group, to, from, bytes);
+}
 }  // namespace cuda
 )weir";
 
