@@ -33,6 +33,12 @@ const Names without_meaning = {"--expt-relaxed-constexpr",
                                "--machine=64",
                                "-restrict",
                                "--restrict",
+                               "-extra-device-vectorization",
+                               "--extra-device-vectorization",
+                               "-allow-unsupported-compiler",
+                               "--allow-unsupported-compiler",
+                               "-forward-unknown-to-host-compiler",
+                               "--forward-unknown-to-host-compiler",
                                "-munsafe-fp-atomics"};
 const Names without_effect = {"-G",         "--device-debug",   "-keep",           "--keep",
                               "-res-usage", "--resource-usage", "--source-in-ptx", "-src-in-ptx"};
@@ -42,16 +48,25 @@ const Names with_value = {
     "-t",        "--threads",       "-cudart",       "--cudart",       "-diag-suppress", "--diag-suppress",
     "-Xcudafe",  "--Xcudafe",       "-Xnvlink",      "-Xfatbin",       "-ftz",           "--ftz",
     "-prec-div", "--prec-div",      "-prec-sqrt",    "--prec-sqrt",    "-split-compile", "--split-compile",
-    "-keep-dir", "--keep-dir",      "-err-no"};
+    "-keep-dir", "--keep-dir",      "-err-no",       "-dopt",          "--dopt"};
+const Names warnings_as_errors = {"all-warnings",
+                                  "cross-execution-space-call",
+                                  "deprecated-declarations",
+                                  "default-stream-launch",
+                                  "missing-launch-bounds",
+                                  "ext-lambda-captures-this",
+                                  "reorder"};
 // The beginnings of options for the host's compiler that the step that links needs, too.
 const Names of_linker_too = {"-fopenmp", "-fsanitize", "-flto",     "-fuse-ld", "-fprofile",
                              "-stdlib=", "--coverage", "--sysroot", "-pthread"};
 // CUDA's and AMD's libraries that are not there. Those that the runtime or headers stand for are dropped.
-const Names own_libraries = {"cuda", "cudart", "cudart_static", "cudadevrt", "nvrtc", "cublas", "cublasLt", "amdhip64"};
-const Names missing_libraries = {"cufft",   "curand",    "cusparse",  "cusolver",   "cudnn",     "nvjpeg",
-                                 "nppc",    "nppi",      "npps",      "nvToolsExt", "cupti",     "nvml",
-                                 "hipblas", "hipblaslt", "rocblas",   "hipfft",     "rocfft",    "hiprand",
-                                 "rocrand", "hipsparse", "rocsparse", "hipsolver",  "rocsolver", "MIOpen"};
+// So is cuRAND: programs that only use curand_kernel.h name it, too.
+const Names own_libraries = {"cuda",   "cudart",   "cudart_static", "cudadevrt", "nvrtc",
+                             "cublas", "cublasLt", "curand",        "amdhip64"};
+const Names missing_libraries = {"cufft",     "cusparse",  "cusolver",   "cudnn",     "nvjpeg",  "nppc",
+                                 "nppi",      "npps",      "nvToolsExt", "cupti",     "nvml",    "hipblas",
+                                 "hipblaslt", "rocblas",   "hipfft",     "rocfft",    "hiprand", "rocrand",
+                                 "hipsparse", "rocsparse", "hipsolver",  "rocsolver", "MIOpen"};
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
@@ -180,6 +195,21 @@ class Parser {
           fmt::format("{}: there is no such step here: name the objects (.o) in the command that links the program, "
                       "which links their device code, too (docs/cuda-programs.md)",
                       word));
+    } else if (name == "-Werror" && (equals != word.npos || is_followed_by(warnings_as_errors))) {
+      // The names of nvcc's own warnings. Clang's would be others.
+      options_.ignored.push_back("-Werror " + value());
+    } else if (name == "-optimize" || name == "--optimize") {
+      options_.host.push_back("-O" + value());
+    } else if (name == "-define-macro" || name == "--define-macro") {
+      options_.both.push_back("-D" + value());
+    } else if (name == "-include-path" || name == "--include-path") {
+      options_.both.push_back("-I" + value());
+    } else if (name == "-library-path" || name == "--library-path") {
+      options_.link_inputs.push_back("-L" + value());
+    } else if (name == "-library" || name == "--library") {
+      add_library(value());
+    } else if (word == "-debug" || word == "--debug") {
+      options_.host.emplace_back("-g");
     } else if (is_one_of(word, without_meaning)) {
     } else if (is_one_of(word, without_effect)) {
       options_.ignored.push_back(word);
@@ -288,6 +318,8 @@ class Parser {
       options_.link_inputs.push_back(word);
     }
   }
+
+  bool is_followed_by(const Names& names) const { return at_ + 1 < words_.size() && is_one_of(words_[at_ + 1], names); }
 
   const std::string& next(const std::string& word) {
     if (at_ + 1 == words_.size()) throw UsageError(fmt::format("the option {} needs a value", word));
