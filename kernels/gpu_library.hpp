@@ -97,6 +97,8 @@ WEIR_DEFINED double copysign(double x, double y) noexcept { return __builtin_cop
 WEIR_DEFINED float copysignf(float x, float y) noexcept { return __builtin_copysignf(x, y); }
 WEIR_DEFINED double fma(double x, double y, double z) noexcept { return __builtin_fma(x, y, z); }
 WEIR_DEFINED float fmaf(float x, float y, float z) noexcept { return __builtin_fmaf(x, y, z); }
+WEIR_DEFINED double nan(const char*) noexcept { return __builtin_nan(""); }
+WEIR_DEFINED float nanf(const char*) noexcept { return __builtin_nanf(""); }
 WEIR_DEFINED int abs(int x) noexcept { return x < 0 ? -x : x; }
 WEIR_DEFINED long labs(long x) noexcept { return x < 0 ? -x : x; }
 WEIR_DEFINED long long llabs(long long x) noexcept { return x < 0 ? -x : x; }

@@ -17,6 +17,20 @@ inline constexpr char narrow_base[] = R"weir(
 #define WEIR_N WEIR_BOTH static inline __attribute__((always_inline, unused))
 #define WEIR_N_MEMBER WEIR_BOTH inline __attribute__((always_inline))
 #define WEIR_JOIN_NOW(a, b, c, d) a##b##c##d
+#if !defined(__CUDA__) && !defined(__HIP__) && !defined(__WEIR_HOST__) && __has_include(<math.h>)
+// Files for the host alone.
+#include <math.h>
+#define WEIR_TO_WHOLE(way, function)                                                                 \
+  static inline int __float2int_##way(float __a) { return (int)function(__a); }                      \
+  static inline unsigned int __float2uint_##way(float __a) { return (unsigned int)function(__a); }   \
+  static inline long long __float2ll_##way(float __a) { return (long long)function(__a); }           \
+  static inline unsigned long long __float2ull_##way(float __a) { return (unsigned long long)function(__a); }
+WEIR_TO_WHOLE(rn, rintf)
+WEIR_TO_WHOLE(rz, truncf)
+WEIR_TO_WHOLE(rd, floorf)
+WEIR_TO_WHOLE(ru, ceilf)
+#undef WEIR_TO_WHOLE
+#endif
 #define WEIR_JOIN(a, b, c, d) WEIR_JOIN_NOW(a, b, c, d)
 namespace weir_narrow {
 // Rounds to a float that will be rounded to 16 bits. If it is not exact, its last bit is 1, so that the result is that of a

@@ -19,7 +19,7 @@ __global__ void run(long long* out, int x, float f, double d) {
   out[i++] = __vadd4(0x01ff0304u, 0x01010101u);
   out[i++] = __dp4a(0x01020304, 0x01010101, 5) + __sad(3, -4, 1u) + __funnelshift_l(0x80000000u, 1u, 1u);
   out[i++] = __fadd_rd(1.0f, 1e-10f) == 1.0f && __fadd_ru(1.0f, 1e-10f) > 1.0f && __fdividef(6.0f, 3.0f) == 2.0f;
-  out[i++] = CUDART_INF_F > 1e38f && isnan(CUDART_NAN) && CUDART_PI > 3.14;
+  out[i++] = CUDART_INF_F > 1e38f && isnan(CUDART_NAN) && isnan(nan("")) && isnan(nanf("")) && CUDART_PI > 3.14;
   out[i++] = (long long)__ldg(&out[0]) - out[0] + (__saturatef(3.0f) == 1.0f) + (__expf(0.0f) == 1.0f);
   out[i++] = clock64() >= 0 && clock() != -1;
   out[i++] = rintf(2.5f) == 2 && __fsqrt_rn(9.0f) == 3 && __frcp_rn(4.0f) == 0.25f && __dmul_rn(2, 3) == 6;
