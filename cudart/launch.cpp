@@ -126,9 +126,9 @@ void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::
   config.cluster = attributes.cluster;
   config.priority = attributes.priority;
   if (config.cooperative) {
-    const std::uint32_t threads = block.x * block.y * block.z;
-    const auto most = static_cast<std::uint64_t>(loaded.kernel->max_active_blocks(threads, shared_bytes)) *
-                      static_cast<std::uint64_t>(device.properties.multiProcessorCount);
+    // On the CPU each block gets a thread, so that programs may launch as many blocks as on a GPU.
+    const auto active = std::uint64_t(loaded.kernel->max_active_blocks(block.x * block.y * block.z, shared_bytes));
+    const std::uint64_t most = runtime().is_host ? 1024 : active * std::uint64_t(device.properties.multiProcessorCount);
     check(std::uint64_t{grid.x} * grid.y * grid.z <= most, cudaErrorCooperativeLaunchTooLarge);
   }
   const std::span<const Parameter> parameters = loaded.kernel->parameters();

@@ -121,6 +121,7 @@ struct grid_group {
     WEIR_AT("sync of a grid_group");
     __weir_grid_barrier();
   }
+  static WEIR_CG bool is_valid() { return true; }
   static WEIR_CG unsigned long long block_rank() {
     return (::blockIdx.z * (unsigned long long)::gridDim.y + ::blockIdx.y) * ::gridDim.x + ::blockIdx.x;
   }
@@ -233,6 +234,11 @@ WEIR_CG coalesced_group tiled_partition(const coalesced_group& __parent, unsigne
 template <class weir_G>
 WEIR_CG void sync(const weir_G& __group, WEIR_HERE) {
   __group.sync(weir_file, weir_line);
+}
+
+template <class weir_G, class weir_F, class... weir_A>
+WEIR_CG void invoke_one(const weir_G& __group, weir_F&& __f, weir_A&&... __a) {
+  if (__group.thread_rank() == 0) __f(static_cast<weir_A&&>(__a)...);
 }
 
 #define WEIR_OPERATION(name, expression)                                                              \

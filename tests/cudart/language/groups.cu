@@ -25,9 +25,13 @@ __global__ void sums(int* out) {
     const cg::coalesced_group active = cg::coalesced_threads();
     if (mine == 0) out[5] = int(active.size());
   }
+  cg::invoke_one(tile, [&] {
+    if (mine == 8) out[6] = 8;
+  });
 }
 __global__ void steps(int* data, int n) {
   const cg::grid_group grid = cg::this_grid();
+  if (!grid.is_valid()) return;
   const int i = int(grid.thread_rank());
   for (int step = 0; step < 4; ++step) {
     const int next = data[(i + 1) % n];
@@ -42,10 +46,11 @@ int main() {
   sums<<<1, 128>>>(out.device);
   CHECK_KERNEL();
   CHECK(out.read()[0] == 496 && out.host[3] == 496 + 32 * 96 && out.host[4] == 4 + 5 + 6 + 7 && out.host[5] == 11);
+  CHECK(out.host[6] == 8);
   Numbers<int, 64> ring;
   int n = 64;
   void* arguments[] = {&ring.device, &n};
-  CHECK_CALL(cudaLaunchCooperativeKernel((void*)steps, dim3(2), dim3(32), arguments));
+  CHECK_CALL(cudaLaunchCooperativeKernel((void*)steps, dim3(16), dim3(4), arguments));
   CHECK_KERNEL();
   for (int i = 0; i < 64; ++i) CHECK(ring.read()[i] == (i + 4) % 64);
   return 0;
