@@ -360,5 +360,21 @@ extern "C" __global__ void k(int* out) {
   CHECK(has(error.what(), "__shfl_sync for lanes that do not call it"));
 }
 
+TEST_CASE("a block that polls ends if the block that it waits for is stuck") {
+  const auto kernel = compile(R"(
+__device__ int lock;
+extern "C" __global__ void k(int* out) {
+  if (threadIdx.x == 0) while (atomicCAS(&lock, 0, 1) != 0) {}
+  if (threadIdx.x < 3) out[threadIdx.x] += __shfl_sync(~0u, 1, 0);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicExch(&lock, 0);
+})")
+                          ->untyped_kernel("k");
+  const Error error = launch_error(kernel, {.grid = {8}, .block = {64}}, upload(std::vector<int>(64)));
+  CAPTURE(error.what());
+  CHECK(error.errc() == Errc::device_fault);
+  CHECK(has(error.what(), "__shfl_sync for lanes that do not call it"));
+}
+
 }  // namespace
 }  // namespace weir::test::progress_test

@@ -257,6 +257,7 @@ Progress WorkRun::run_launch(const Launch& launch) {
     return Progress::done;
   }
   crashed_.store(false, std::memory_order_relaxed);
+  stuck_.store(false, std::memory_order_relaxed);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   if (launch.cooperative) {
     run_together(blocks);
@@ -271,8 +272,12 @@ Progress WorkRun::run_launch(const Launch& launch) {
   return done ? Progress::done : Progress::pending;
 }
 
-/// Stores the error of a stuck block for the stream's next synchronize. The other blocks of the launch still run.
-void WorkRun::fail(const KernelFault& fault) { keep_fault(*queue_, fault_error(*std::get<Launch>(*work_).kernel, fault)); }
+/// Stores the error of a stuck block for the stream's next synchronize. The other blocks of the launch still run, but for
+/// those that poll.
+void WorkRun::fail(const KernelFault& fault) {
+  keep_fault(*queue_, fault_error(*std::get<Launch>(*work_).kernel, fault));
+  stuck_.store(true, std::memory_order_relaxed);
+}
 
 /// Waits until all blocks of the grid have called it.
 bool WorkRun::sync_grid(const char* place) {

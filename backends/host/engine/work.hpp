@@ -184,6 +184,7 @@ class WorkRun final : private Divisible,
 
   void do_range(std::uint64_t first, std::uint64_t last) noexcept override;
   void fail(const KernelFault& fault) override;
+  bool is_stuck() const noexcept override { return stuck_.load(std::memory_order_relaxed); }
   bool sync_grid(const char* place) override;
   void has_waited_on_fibers() noexcept override { std::get<Launch>(*work_).kernel->warn_of_fibers(); }
   void do_blocks(const Launch& launch, std::uint64_t first, std::uint64_t last);
@@ -202,6 +203,7 @@ class WorkRun final : private Divisible,
   std::size_t position_ = 0;          // index in a list of memory operations
   GridBarrier* barrier_ = nullptr;    // barrier of the running cooperative launch
   std::atomic<bool> crashed_{false};  // a thread of the launch has crashed, so blocks that have not begun are skipped
+  std::atomic<bool> stuck_{false};    // a block of the launch is stuck
   std::vector<const void*> argument_addresses_;
 };
 

@@ -301,8 +301,9 @@ inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
     return barrier_.push(thread);
   }
   if (wait.kind == Wait::turn) {
-    // The thread that this one waits for may have crashed and may never arrive.
+    // The thread that this one waits for may have crashed, or be in a block that is stuck, and may never arrive.
     if (range_.is_over->load(std::memory_order_relaxed)) leave();
+    if (static_cast<RunningLaunch*>(range_.launch)->is_stuck()) leave();
     return turns_.push(thread);
   }
   const std::uint32_t warp = wait.thread >> warp_shift_;

@@ -11,6 +11,8 @@ class RunningLaunch {
  public:
   /// Reports that a block is stuck.
   virtual void fail(const KernelFault& fault) = 0;
+  /// Whether a block is stuck. Others that poll may wait for it.
+  virtual bool is_stuck() const noexcept = 0;
   /// Waits until all blocks of a cooperative launch have called it. Returns false if some of them cannot; that fault has
   /// been reported already.
   virtual bool sync_grid(const char* place) = 0;
