@@ -17,7 +17,7 @@ namespace weir_host {
 
 // What a thread waits for: `Wait` in kernel_abi.hpp.
 struct wait {
-  enum kind_type : uint32_t { for_block, for_grid, for_lanes, for_active, for_step, for_turn };
+  enum kind_type : uint32_t { for_block, for_grid, for_lanes, for_active, for_step, for_turn, for_fence };
   const char* function;
   const char* file;
   uint32_t line;

@@ -34,7 +34,8 @@ struct Wait {
     lanes,   ///< the lanes of its warp that are in the mask
     active,  ///< the lanes of its warp that reach the same call before they wait elsewhere
     step,    ///< like `active`, but at a memory access
-    turn     ///< no thread: only lets other threads run first
+    turn,    ///< no thread: only lets other threads run first
+    fence    ///< the lanes of its warp that reach a fence before they wait elsewhere
   };
 
   const char* function;

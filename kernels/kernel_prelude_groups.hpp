@@ -49,6 +49,12 @@ WEIR_FOR_PASS __attribute__((noinline)) void __weir_fiber_step() {
   wait w = {"a volatile access", "", 0, wait::for_step, 0, __builtin_return_address(0), nullptr, 0};
   meet(w);
 }
+// Called before a fence of a whole program: what a lane of the warp writes behind it follows what all wrote before it.
+WEIR_FOR_PASS __attribute__((noinline)) void __weir_fiber_fence() {
+  spin();
+  wait w = {"a fence", "", 0, wait::for_fence, 0, nullptr, nullptr, 0};
+  meet(w);
+}
 WEIR_DEVICE __attribute__((used)) extern const int __weir_fiber_warp_size = warpSize;
 // In a block that the pass has formed, these report that a call names lanes which do not make it, and that threads wait at
 // different barriers. `states`: for each thread, the number of the region that it waits to enter, or -1 if it has returned.

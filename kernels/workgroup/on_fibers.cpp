@@ -61,7 +61,8 @@ class Fibers {
   }
 
   // Replaces calls of entries by calls of the fibers' functions. At atomic and volatile accesses, through which a thread
-  // might wait for another one, adds a call that lets other threads run.
+  // might wait for another one, adds a call that lets other threads run. In whole programs the lanes of a warp meet at a
+  // fence: often each lane writes, and one of them then releases a lock.
   bool adapt(Function& function) {
     llvm::SmallVector<Instruction*> found;
     for (Instruction& instruction : llvm::instructions(function)) {
@@ -74,7 +75,10 @@ class Fibers {
       if (called_builtin(instruction) != Builtin::none) {
         replace(cast<llvm::CallBase>(*instruction), builder);
       } else if (instruction->isAtomic()) {
-        builder.CreateCall(of_fibers("spin"));
+        const auto* const fence = dyn_cast<llvm::FenceInst>(instruction);
+        const bool meets = fence != nullptr && fence->getSyncScopeID() != llvm::SyncScope::SingleThread &&
+                           function.hasFnAttribute("weir.program");
+        builder.CreateCall(of_fibers(meets ? "fence" : "spin"));
       } else {
         builder.CreateCall(of_fibers("step"));
       }

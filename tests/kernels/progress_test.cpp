@@ -376,5 +376,28 @@ extern "C" __global__ void k(int* out) {
   CHECK(has(error.what(), "__shfl_sync for lanes that do not call it"));
 }
 
+TEST_CASE("lanes that name no lanes wait for their whole warp, however long the block runs") {
+  const Variable tier("WEIR_HOST_TIER", "fibers");
+  const auto kernel = compile(R"(
+struct four { int x, y, z, w; };
+extern "C" __global__ void k(int* out) {
+  int wrong = 0;
+  for (int round = 0; round < 1000; ++round) {
+    four sum = {(int)threadIdx.x, round, 1, (int)(threadIdx.x & 1)};
+    for (int by = 16; by > 0; by /= 2) {
+      const four other = __shfl_xor(sum, by);
+      sum = {sum.x + other.x, sum.y + other.y, sum.z + other.z, sum.w + other.w};
+    }
+    if (threadIdx.x >= 128) continue;  // this warp lacks lanes, so that the others' turns come at any time
+    wrong += sum.x != (int)(threadIdx.x / 32 * 32 + 15) * 32 + 16 || sum.y != 32 * round || sum.z != 32 || sum.w != 16;
+  }
+  out[threadIdx.x] = wrong;
+})")
+                          ->untyped_kernel("k");
+  const auto out = upload(std::vector<int>(150, -1));
+  launch_in_time("shuffles without masks", kernel, {.grid = {1}, .block = {150}}, out);
+  CHECK(download(out) == std::vector<int>(150));
+}
+
 }  // namespace
 }  // namespace weir::test::progress_test

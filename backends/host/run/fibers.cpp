@@ -25,8 +25,10 @@ constexpr std::uint32_t widest_warp = 64;
 // ready thread that has waited longest runs; and every `patience` switches spinning threads also get a turn, and waiting
 // lanes may continue without lanes that are still ready.
 constexpr std::uint32_t few = 64, patience = 1024;
-// Lanes that wait for their warp continue without its other lanes after this many checks at which some of those were ready.
-constexpr std::uint32_t most_delays = 16;
+// Lanes that wait for all lanes of their warp that may still arrive continue without those after the others have waited so
+// often at calls that name lanes: the others may loop there until one of these lanes acts. If they did, lanes of the block
+// wait half as long the next time.
+constexpr std::uint32_t vain_waits = 1U << 20U, least_vain_waits = 1U << 14U;
 // For lanes that synchronize at each volatile access. The lanes that are ahead wait about half a second for lanes that loop
 // at a volatile access: that loop may wait for another block, and the lanes ahead rely on lockstep. If the wait was in vain,
 // warps of the block wait half as long the next time. So a chain of lanes that wait for each other takes a second and not a
@@ -39,7 +41,11 @@ constexpr std::ptrdiff_t own_stack = 16384;
 struct Thread {
   FiberContext* stack;
   Thread* next;  // the next thread in its list
+  std::uint32_t turns;  // how often it has waited for a turn since it last waited for others
 };
+
+// One turn alone proves nothing: it comes at every few hundredth atomic access of any threads.
+bool is_spinning(const Thread& thread) noexcept { return thread.turns > 1; }
 
 class ThreadList {
  public:
@@ -83,9 +89,11 @@ bool same_call(const Wait& a, const Wait& b) noexcept {
 struct Warp {
   Meeting* meetings = nullptr;
   ThreadList active;  // lanes in calls that do not name lanes; the first has waited longest
+  ThreadList fenced;  // lanes at fences
+  std::uint32_t at_fence = 0;
   // How many other lanes continued before that first lane, or as much time, counted in switches.
   std::uint32_t passed_over = 0;
-  std::uint32_t delays = 0;       // how often `active` lanes were kept waiting because other lanes were ready
+  std::uint32_t waits = 0;  // how often lanes waited at fences and in calls that name lanes, since others wait for them
 };
 
 /// Runs a range of blocks on one worker, their threads on fibers.
@@ -124,6 +132,7 @@ class FiberBlocks final : public FiberOwner {
   // should occupy few cache lines.
   void arrive(Thread& thread, Wait& wait);
   [[gnu::noinline]] void meet(Thread& thread, Wait& wait, std::uint32_t warp);
+  void pass_fence(Warp& warp) noexcept;
   Thread* pick();
   [[gnu::noinline]] Thread* pick_ready();
 
@@ -166,6 +175,7 @@ class FiberBlocks final : public FiberOwner {
   std::uint32_t at_barrier_ = 0;
   std::uint64_t busy_warps_ = 0;     // warps with meetings or active lanes, one bit each
   std::uint32_t most_passed_over_ = lockstep_turns;
+  std::uint32_t most_waits_ = vain_waits;
   Meeting* free_meetings_ = nullptr;
   std::uint32_t meetings_made_ = 0;
   bool out_of_memory_ = false;
@@ -193,6 +203,7 @@ FiberBlocks::FiberBlocks(const BlockRange& range, std::uint64_t first, const Fib
       warp_shift_(static_cast<std::uint32_t>(std::countr_zero(kernel.warp_size))),
       at_(first) {
   std::fill_n(waits_, count_, nullptr);
+  for (std::uint32_t t = 0; t < count_; ++t) threads_[t].turns = 0;
   stacks_.give_all_back();
   current = this;
   KernelSection::current().set_fibers(this);
@@ -296,6 +307,7 @@ std::uint32_t FiberBlocks::wait(Wait& wait, std::uint32_t started) {
 }
 
 inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
+  thread.turns = wait.kind == Wait::turn ? thread.turns + 1 : 0;
   if (wait.kind <= Wait::grid) [[likely]] {
     if (at_barrier_++ != 0 && !same_call(wait_of(*barrier_.first()), wait)) fail_barrier();
     return barrier_.push(thread);
@@ -304,17 +316,28 @@ inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
     // The thread that this one waits for may have crashed, or be in a block that is stuck, and may never arrive.
     if (range_.is_over->load(std::memory_order_relaxed)) leave();
     if (static_cast<RunningLaunch*>(range_.launch)->is_stuck()) leave();
-    return turns_.push(thread);
+    return (is_spinning(thread) ? turns_ : ready_).push(thread);
   }
   const std::uint32_t warp = wait.thread >> warp_shift_;
   busy_warps_ |= std::uint64_t{1} << warp;
   if (wait.kind == Wait::lanes) return meet(thread, wait, warp);
-  warps_[warp].active.push(thread);
+  Warp& mine = warps_[warp];
+  ++mine.waits;
+  if (mine.active.empty() && (wait.kind != Wait::fence || mine.fenced.empty())) mine.waits = 0;
+  if (wait.kind != Wait::fence) return mine.active.push(thread);
+  mine.fenced.push(thread);
+  if (++mine.at_fence == std::min(count_ - (warp << warp_shift_), warp_size())) pass_fence(mine);
+}
+
+void FiberBlocks::pass_fence(Warp& warp) noexcept {
+  hot_.append(warp.fenced);
+  warp.at_fence = 0;
 }
 
 void FiberBlocks::meet(Thread& thread, Wait& wait, std::uint32_t warp) {
   const std::uint64_t mine = std::uint64_t{1} << lane_of(wait.thread);
   if ((wait.named & mine) == 0) fail_mask(wait);
+  ++warps_[warp].waits;
   Meeting** link = &warps_[warp].meetings;
   while (*link != nullptr && !same_call(*(*link)->call, wait)) link = &(*link)->next;
   if (*link == nullptr) {
@@ -388,7 +411,7 @@ std::uint64_t FiberBlocks::ready_warps() const noexcept {
   std::uint64_t warps = 0;
   for (const ThreadList* const list : {&hot_, &ready_}) {
     for (const Thread* t = list->first(); t != nullptr; t = t->next) {
-      if (wait_of(*t).kind != Wait::turn) warps |= std::uint64_t{1} << (number_of(*t) >> warp_shift_);
+      if (!is_spinning(*t)) warps |= std::uint64_t{1} << (number_of(*t) >> warp_shift_);
     }
   }
   return warps;
@@ -406,6 +429,7 @@ void FiberBlocks::settle_warp(std::uint32_t number, bool has_ready_lanes) {
   Warp& warp = warps_[number];
   const std::uint32_t first = number << warp_shift_;
   const std::uint64_t waiting = waiting_lanes(first);
+  const bool in_vain = warp.waits >= most_waits_ && !(warp.active.empty() && warp.fenced.empty());
   bool met = false;
   for (Meeting** link = &warp.meetings; *link != nullptr;) {
     if (((*link)->call->named & waiting & ~(*link)->here) == 0) {
@@ -415,9 +439,17 @@ void FiberBlocks::settle_warp(std::uint32_t number, bool has_ready_lanes) {
       link = &(*link)->next;
     }
   }
-  if (!met && !warp.active.empty() && (!has_ready_lanes || ++warp.delays % most_delays == 0))
-    settle_active(warp, first, !has_ready_lanes);
-  if (warp.meetings == nullptr && warp.active.empty()) busy_warps_ &= ~(std::uint64_t{1} << number);
+  if (!warp.fenced.empty() && (in_vain || !has_ready_lanes)) {
+    pass_fence(warp);
+    met = true;
+  }
+  const bool in_lockstep = !met && !has_ready_lanes;
+  if (!warp.active.empty() && (in_vain || in_lockstep)) settle_active(warp, first, in_lockstep);
+  if (in_vain) {
+    warp.waits = 0;
+    most_waits_ = std::max(most_waits_ / 2, least_vain_waits);
+  }
+  if (warp.meetings == nullptr && warp.active.empty() && warp.fenced.empty()) busy_warps_ &= ~(std::uint64_t{1} << number);
 }
 
 // Continues the lanes that wait in one call. `in_lockstep`: chooses the call that is furthest behind in the code, as in a

@@ -88,6 +88,19 @@ __global__ void reverse_and_lock(const int* in, int* reversed, int* count) {
     }
   }
 }
+// The lock is a bit of lane 1's number. All lanes write theirs before lane 0 lets it go.
+__global__ void count_under_lock(unsigned* line) {
+  constexpr unsigned locked = 1u << 31;
+  const unsigned lane = threadIdx.x % 32;
+  for (bool taken = true; taken;) {
+    if (lane == 0) taken = (atomicOr(&line[1], locked) & locked) != 0;
+    taken = __shfl_sync(~0u, taken, 0);
+  }
+  const unsigned number = line[lane], last = __shfl_sync(~0u, number, 31);
+  line[lane] = (number & locked) | (last + 1);
+  __threadfence();
+  if (lane == 0) atomicAnd(&line[1], ~locked);
+}
 
 int main() {
   Numbers<int, 256> in;
@@ -116,5 +129,10 @@ int main() {
   CHECK_KERNEL();
   CHECK(count.read()[0] == 32);
   for (int i = 0; i < 32; ++i) CHECK(reversed.read()[i] == 31 - i);
+  Numbers<unsigned, 32> line;
+  cudaMemset(line.device, 0, sizeof line.host);
+  count_under_lock<<<1, 256>>>(line.device);
+  CHECK_KERNEL();
+  for (int i = 0; i < 32; ++i) CHECK(line.read()[i] == 8);
   return 0;
 }
