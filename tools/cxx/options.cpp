@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -203,7 +204,7 @@ class Parser {
     } else if (name == "-define-macro" || name == "--define-macro") {
       options_.both.push_back("-D" + value());
     } else if (name == "-include-path" || name == "--include-path") {
-      options_.both.push_back("-I" + value());
+      add_headers("-I", value());
     } else if (name == "-library-path" || name == "--library-path") {
       options_.link_inputs.push_back("-L" + value());
     } else if (name == "-library" || name == "--library") {
@@ -223,9 +224,13 @@ class Parser {
   // Options that C++ compilers have, too.
   void add_common(const std::string& word) {
     const std::string_view two = std::string_view(word).substr(0, 2);
-    if (two == "-I" || two == "-D" || two == "-U") {
+    if (two == "-D" || two == "-U") {
       add({word.size() > 2 ? word : std::string(two) + next(word)}, options_.both);
-    } else if (word == "-include" || word == "-isystem" || word == "-idirafter") {
+    } else if (two == "-I") {
+      add_headers("-I", word.size() > 2 ? word.substr(2) : next(word));
+    } else if (word == "-isystem") {
+      add_headers(word, next(word));
+    } else if (word == "-include" || word == "-idirafter") {
       add({word, next(word)}, options_.both);
     } else if (two == "-L") {
       add({word.size() > 2 ? word : "-L" + next(word)}, options_.link_inputs);
@@ -253,14 +258,21 @@ class Parser {
   void add_compiler_option(const std::string& option) {
     if (std::ranges::any_of(of_linker_too, [&](std::string_view prefix) { return option.starts_with(prefix); }))
       options_.link_inputs.push_back(option);
-    if (option.starts_with("-fopenmp") || option.starts_with("-D") || option.starts_with("-I") ||
-        option.starts_with("-std")) {
+    if (option.starts_with("-I")) {
+      add_headers("-I", option.substr(2));
+    } else if (option.starts_with("-fopenmp") || option.starts_with("-D") || option.starts_with("-std")) {
       options_.both.push_back(option);
     } else if (option.starts_with("-Wl,") || option.starts_with("-L") || option.starts_with("-l")) {
       options_.link_inputs.push_back(option);
     } else {
       options_.host.push_back(option);
     }
+  }
+
+  // Weir's headers come before those of a CUDA toolkit, whose folder Makefiles name.
+  void add_headers(const std::string& option, const std::string& folder) {
+    const bool is_toolkit = std::filesystem::exists(std::filesystem::path(folder) / "cuda_runtime.h");
+    add({is_toolkit ? "-idirafter" : option, folder}, options_.both);
   }
 
   void add_library(const std::string& name) {
