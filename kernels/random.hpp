@@ -43,10 +43,7 @@ WEIR_NO_RANDOM(curandStateScrambledSobol32_t) WEIR_NO_RANDOM(curandStateSobol64_
   template <class... weir_A>                                              \
   __device__ void name(weir_A...) __attribute__((                         \
       unavailable(#name " is not part of Weir's <curand_kernel.h>: see docs/cuda-programs.md")));
-WEIR_NO_DISTRIBUTION(curand_poisson) WEIR_NO_DISTRIBUTION(curand_poisson4) WEIR_NO_DISTRIBUTION(curand_discrete)
-WEIR_NO_DISTRIBUTION(curand_uniform2_double) WEIR_NO_DISTRIBUTION(curand_uniform4_double)
-WEIR_NO_DISTRIBUTION(curand_normal4_double) WEIR_NO_DISTRIBUTION(curand_log_normal2) WEIR_NO_DISTRIBUTION(curand_log_normal4)
-WEIR_NO_DISTRIBUTION(curand_log_normal2_double)
+WEIR_NO_DISTRIBUTION(curand_poisson4) WEIR_NO_DISTRIBUTION(curand_discrete)
 #undef WEIR_NO_DISTRIBUTION
 
 /* --- XORWOW */
@@ -230,7 +227,28 @@ WEIR_RANDOM double weir_normal_double(weir_State* state) {
   }                                                                                                                    \
   WEIR_RANDOM double curand_log_normal_double(weir_State* state, double mean, double stddev) {                         \
     return exp(mean + stddev * weir_normal_double(state));                                                             \
+  }                                                                                                                    \
+  WEIR_RANDOM float2 curand_log_normal2(weir_State* state, float mean, float stddev) {                                 \
+    const float2 x = curand_normal2(state);                                                                            \
+    return make_float2(expf(mean + stddev * x.x), expf(mean + stddev * x.y));                                          \
+  }                                                                                                                    \
+  WEIR_RANDOM double2 curand_log_normal2_double(weir_State* state, double mean, double stddev) {                       \
+    const double2 x = curand_normal2_double(state);                                                                    \
+    return make_double2(exp(mean + stddev * x.x), exp(mean + stddev * x.y));                                           \
+  }                                                                                                                    \
+  WEIR_RANDOM unsigned int curand_poisson(weir_State* state, double mean) { return weir_poisson(state, mean); }
+/* A number of events by D. Knuth's product of uniform numbers, for a large mean in parts. */
+template <class weir_State>
+WEIR_RANDOM unsigned int weir_poisson(weir_State* state, double mean) {
+  unsigned int events = 0;
+  if (mean > 2000) return (unsigned int)fmax(0.0, floor(mean + sqrt(mean) * weir_normal_double(state) + 0.5));
+  for (; mean > 0; mean -= 500) {
+    const double least = exp(mean > 500 ? -500.0 : -mean);
+    double product = 1;
+    while ((product *= weir_uniform(curand(state))) > least) ++events;
   }
+  return events;
+}
 WEIR_DISTRIBUTIONS(curandStateXORWOW)
 WEIR_DISTRIBUTIONS(curandStatePhilox4_32_10)
 #undef WEIR_DISTRIBUTIONS
@@ -251,6 +269,23 @@ WEIR_RANDOM float4 curand_normal4(curandStatePhilox4_32_10* state) {
   const uint4 x = curand4(state);
   const float2 a = weir_box_muller(x.x, x.y), b = weir_box_muller(x.z, x.w);
   return make_float4(a.x, a.y, b.x, b.y);
+}
+WEIR_RANDOM float4 curand_log_normal4(curandStatePhilox4_32_10* state, float mean, float stddev) {
+  const float4 x = curand_normal4(state);
+  return make_float4(expf(mean + stddev * x.x), expf(mean + stddev * x.y), expf(mean + stddev * x.z),
+                     expf(mean + stddev * x.w));
+}
+WEIR_RANDOM double2 curand_uniform2_double(curandStatePhilox4_32_10* state) {
+  const uint4 x = curand4(state);
+  return make_double2(weir_uniform_double(x.x, x.y), weir_uniform_double(x.z, x.w));
+}
+WEIR_RANDOM double4 curand_uniform4_double(curandStatePhilox4_32_10* state) {
+  const double2 a = curand_uniform2_double(state), b = curand_uniform2_double(state);
+  return make_double4(a.x, a.y, b.x, b.y);
+}
+WEIR_RANDOM double4 curand_normal4_double(curandStatePhilox4_32_10* state) {
+  const double2 a = curand_normal2_double(state), b = curand_normal2_double(state);
+  return make_double4(a.x, a.y, b.x, b.y);
 }
 #undef WEIR_RANDOM
 )weir";

@@ -101,7 +101,9 @@ class weir_atomic_base {
       ::std::is_pointer<weir_T>::value && !::std::is_void<::std::remove_pointer_t<weir_T>>::value,
       ::std::remove_pointer_t<weir_T>, char>) : 1;
   typedef ::std::conditional_t<::std::is_pointer<weir_T>::value, ::std::ptrdiff_t, weir_T> operand;
-  WEIR_A weir_T* at() const volatile { return const_cast<const weir_D*>(static_cast<const volatile weir_D*>(this))->weir_place(); }
+  WEIR_A weir_T* at() const volatile {
+    return const_cast<const weir_D*>(static_cast<const volatile weir_D*>(this))->weir_place();
+  }
   // LLVM's operations are those of one GPU.
   static WEIR_A bool replace(weir_T* p, bits& expected, bits desired) {
 #if defined(WEIR_FOR_NVIDIA)
@@ -143,7 +145,8 @@ class weir_atomic_base {
 #endif
     return weir_as<weir_T>(__atomic_exchange_n((bits*)at(), weir_as<bits>(v), WEIR_ORDER));
   }
-  WEIR_A bool compare_exchange_strong(weir_T& expected, weir_T desired, memory_order order, memory_order) const volatile noexcept {
+  WEIR_A bool compare_exchange_strong(weir_T& expected, weir_T desired, memory_order order,
+                                      memory_order) const volatile noexcept {
     const fences around(order);
     bits old = weir_as<bits>(expected);
     const bool done = replace(at(), old, weir_as<bits>(desired));
@@ -154,7 +157,8 @@ class weir_atomic_base {
                                       memory_order order = memory_order_seq_cst) const volatile noexcept {
     return compare_exchange_strong(expected, desired, order, order);
   }
-  WEIR_A bool compare_exchange_weak(weir_T& expected, weir_T desired, memory_order order, memory_order) const volatile noexcept {
+  WEIR_A bool compare_exchange_weak(weir_T& expected, weir_T desired, memory_order order,
+                                      memory_order) const volatile noexcept {
     return compare_exchange_strong(expected, desired, order, order);
   }
   WEIR_A bool compare_exchange_weak(weir_T& expected, weir_T desired,
@@ -516,7 +520,8 @@ class pipeline {
 };
 __device__ __forceinline__ pipeline<thread_scope_thread> make_pipeline() { return {}; }
 template <class weir_G, thread_scope weir_Scope, unsigned char weir_Stages>
-__device__ pipeline<weir_Scope> weir_make_pipeline(const weir_G& group, pipeline_shared_state<weir_Scope, weir_Stages>* state,
+__device__ pipeline<weir_Scope> weir_make_pipeline(const weir_G& group,
+                                                   pipeline_shared_state<weir_Scope, weir_Stages>* state,
                                                    unsigned int producers, unsigned int consumers) {
   if (group.thread_rank() == 0) {
     for (unsigned int i = 0; i < weir_Stages; ++i) {
