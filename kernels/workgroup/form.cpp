@@ -130,6 +130,9 @@ unsigned form_block(BlockFunction& block, std::optional<Warps> warps, const llvm
   if (regions.all.size() > 1) define_uniform_variables(*block.function);
   const BlockDivergence rules;
   const Uniformity uniformity(*block.function, rules);
+  if (const llvm::Instruction* const branch = branch_between_barriers(block, regions, uniformity)) {
+    throw Refused("its threads may call different barriers", branch);
+  }
   regions.diverge = may_diverge(block, regions, uniformity);
   const KeptValues kept = keep_values(block, regions, uniformity);
   // The context has room for the threads of one block.

@@ -97,6 +97,28 @@ llvm::SetVector<llvm::BasicBlock*> blocks_before_join(llvm::BasicBlock* branch,
   return found;
 }
 
+const llvm::Instruction* branch_between_barriers(BlockFunction& block, const Regions& regions,
+                                                 const Uniformity& uniformity) {
+  const llvm::PostDominatorTree post_dominators(*block.function);
+  for (llvm::BasicBlock& branch : *block.function) {
+    if (!uniformity.has_divergent_branch(branch)) continue;
+    const llvm::SetVector<llvm::BasicBlock*> before_join = blocks_before_join(&branch, post_dominators);
+    llvm::SmallPtrSet<llvm::BasicBlock*, 8> others;  // the next barriers of the sides before
+    for (llvm::BasicBlock* side : llvm::successors(&branch)) {
+      llvm::SetVector<llvm::BasicBlock*> reached, barriers;
+      const auto reach = [&](llvm::BasicBlock* next) {
+        if (before_join.contains(next)) (regions.of_entry.count(next) != 0 ? barriers : reached).insert(next);
+      };
+      reach(side);
+      for (unsigned i = 0; i < reached.size(); ++i) llvm::for_each(llvm::successors(reached[i]), reach);
+      const bool shares = llvm::any_of(barriers, [&](llvm::BasicBlock* barrier) { return others.count(barrier) != 0; });
+      if (!others.empty() && !barriers.empty() && !shares) return branch.getTerminator();
+      others.insert(barriers.begin(), barriers.end());
+    }
+  }
+  return nullptr;
+}
+
 bool may_diverge(BlockFunction& block, const Regions& regions, const Uniformity& uniformity) {
   const llvm::PostDominatorTree post_dominators(*block.function);
   const auto leaves = [&](llvm::BasicBlock* branch) {

@@ -58,6 +58,9 @@ Regions split_at_barriers(BlockFunction& block);
 /// The blocks on the paths from a branch, up to the block where these paths join again.
 llvm::SetVector<llvm::BasicBlock*> blocks_before_join(llvm::BasicBlock* branch,
                                                      const llvm::PostDominatorTree& post_dominators);
+/// A branch that differs between threads and whose sides have different barriers before they join, or null. Threads may meet
+/// at such barriers if whole warps take the same side.
+const llvm::Instruction* branch_between_barriers(BlockFunction& block, const Regions& regions, const Uniformity& uniformity);
 /// Whether threads may leave a region in different ways because a condition differs between them.
 bool may_diverge(BlockFunction& block, const Regions& regions, const Uniformity& uniformity);
 

@@ -131,6 +131,7 @@ class FiberBlocks final : public FiberOwner {
   // Functions with code that rarely runs are not inlined. The frames of `wait` stay on each waiting thread's stack, so they
   // should occupy few cache lines.
   void arrive(Thread& thread, Wait& wait);
+  [[gnu::noinline]] void join_barrier(const Wait& wait);
   [[gnu::noinline]] void meet(Thread& thread, Wait& wait, std::uint32_t warp);
   void pass_fence(Warp& warp) noexcept;
   Thread* pick();
@@ -173,6 +174,7 @@ class FiberBlocks final : public FiberOwner {
   ThreadList turns_;                 // spinning threads, which let other threads run first
   ThreadList barrier_;
   std::uint32_t at_barrier_ = 0;
+  bool is_mixed_ = false;            // whether those threads are in different calls
   std::uint64_t busy_warps_ = 0;     // warps with meetings or active lanes, one bit each
   std::uint32_t most_passed_over_ = lockstep_turns;
   std::uint32_t most_waits_ = vain_waits;
@@ -309,7 +311,7 @@ std::uint32_t FiberBlocks::wait(Wait& wait, std::uint32_t started) {
 inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
   thread.turns = wait.kind == Wait::turn ? thread.turns + 1 : 0;
   if (wait.kind <= Wait::grid) [[likely]] {
-    if (at_barrier_++ != 0 && !same_call(wait_of(*barrier_.first()), wait)) fail_barrier();
+    if (at_barrier_++ != 0 && (is_mixed_ || !same_call(wait_of(*barrier_.first()), wait))) join_barrier(wait);
     return barrier_.push(thread);
   }
   if (wait.kind == Wait::turn) {
@@ -332,6 +334,19 @@ inline void FiberBlocks::arrive(Thread& thread, Wait& wait) {
 void FiberBlocks::pass_fence(Warp& warp) noexcept {
   hot_.append(warp.fenced);
   warp.at_fence = 0;
+}
+
+// Called if threads are in different calls at a barrier. GPUs only count the threads that arrive at __syncthreads(), so
+// warps with different work may call it at different places. The lanes of a warp must be in the same call.
+void FiberBlocks::join_barrier(const Wait& wait) {
+  const auto is_plain = [](const Wait& w) { return w.kind == Wait::block && w.combine == nullptr; };
+  is_mixed_ = true;
+  bool may_join = is_plain(wait) && is_plain(wait_of(*barrier_.first()));
+  const std::uint32_t first = wait.thread >> warp_shift_ << warp_shift_;
+  for (std::uint32_t t = first; t < std::min(first + warp_size(), count_); ++t) {
+    if (waits_[t] != nullptr && waits_[t]->kind <= Wait::grid && !same_call(*waits_[t], wait)) may_join = false;
+  }
+  if (!may_join) fail_barrier();
 }
 
 void FiberBlocks::meet(Thread& thread, Wait& wait, std::uint32_t warp) {
@@ -422,6 +437,7 @@ void FiberBlocks::settle_block() {
   if (call.combine != nullptr) call.combine(waits_, count_);
   if (call.kind == Wait::grid && !range_.services->sync_grid(range_.launch, place_of(call).c_str())) leave();
   at_barrier_ = 0;
+  is_mixed_ = false;
   ready_.append(barrier_);
 }
 
