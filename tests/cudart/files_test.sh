@@ -43,6 +43,16 @@ for objects in 'fast.o exact.o' 'exact.o fast.o'; do
   done
 done
 
+# With the toolkit's ptxas, -arch and -gencode make machine code for the GPUs that they name, besides the PTX.
+ptxas=$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)
+if [ -x "$ptxas" ]; then
+  gpus='arch=compute_80,code=[sm_80,sm_90,compute_80]'
+  "$weir" c++ --for cuda -gencode "$gpus" -fatbin "$sources/../../on_fibers.cu" -o machine.fatbin || exit 1
+  for image in 'cuda compute_80' 'cuda sm_80' 'cuda sm_90'; do
+    grep -a -q "$image" machine.fatbin || { echo "no $image" >&2 && exit 1; }
+  done
+fi
+
 # fails PATTERN WORD...: the command must fail with a message that matches.
 fails() {
   pattern=$1

@@ -320,6 +320,7 @@ class Compilation {
         const std::string image = relocatable && !explains ? bitcode(source, backend, architecture)
                                                            : image_for({source, {}}, backend, architecture);
         if (!explains) bundle.add(detail::record::image, backend + " " + architecture, std::string_view(image));
+        if (backend == "cuda" && !relocatable && !explains) add_machine_code(bundle, architecture);
       } catch (const Missing& missing) {
         leave_out(source, backend + " " + architecture, missing);
       }
@@ -570,6 +571,24 @@ class Compilation {
     return read_file(image) + '\0';
   }
 
+  // Adds machine code made of the PTX that was just compiled, so that the driver need not compile it when the program starts.
+  // Without ptxas, or if ptxas refuses an architecture, the PTX suffices.
+  void add_machine_code(detail::BundleWriter& bundle, const std::string& architecture) const {
+    const fs::path ptxas = options_.machines.empty() ? fs::path() : kernel_tool::ptxas();
+    if (ptxas.empty()) return;
+    for (const int number : options_.machines) {
+      if (number < std::stoi(architecture.substr(architecture.find('_') + 1))) continue;
+      const std::string name = fmt::format("sm_{}", number), code = file(name);
+      const detail::ChildOutcome outcome = call({ptxas.string(), "-arch=" + name, file("image"), "-o", code});
+      if (outcome.status == 0) {
+        bundle.add(detail::record::image, "cuda " + name, std::string_view(read_file(code)));
+      } else {
+        std::fprintf(stderr, "weir c++: note: no machine code for %s, the PTX serves it: %s\n", name.c_str(),
+                     outcome.output.substr(0, outcome.output.find('\n')).c_str());
+      }
+    }
+  }
+
   std::string code_object(const Input& input, Words command, const std::string& architecture,
                           const std::string& image) const {
     Words without = command;
@@ -641,6 +660,7 @@ class Compilation {
         const std::size_t blank = target.find(' ');
         const std::string image = image_for(input, target.substr(0, blank), target.substr(blank + 1));
         bundle.add(detail::record::image, target, std::string_view(image));
+        if (target.starts_with("cuda ")) add_machine_code(bundle, target.substr(target.find(' ') + 1));
         empty = false;
       } catch (const Missing& missing) {
         leave_out(names, target, missing);

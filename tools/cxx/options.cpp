@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string_view>
 #include <utility>
 
@@ -290,7 +291,12 @@ class Parser {
           fmt::format("--for '{}': write a backend (host, cuda or hip) and an architecture, such as "
                       "'cuda compute_80', 'hip gfx90a' or 'host x86-64-v3'",
                       target));
-    options_.targets.emplace_back(backend, blank == target.npos ? "" : target.substr(blank + 1));
+    std::string architecture = blank == target.npos ? "" : target.substr(blank + 1);
+    if (backend == "cuda" && architecture.starts_with("sm_")) {
+      choose_architecture("--for", architecture);
+      architecture = "compute_" + capability(architecture);
+    }
+    options_.targets.emplace_back(backend, architecture);
   }
 
   void choose_architecture(const std::string& word, const std::string& value) {
@@ -300,6 +306,9 @@ class Parser {
         throw UsageError(fmt::format("{}: '{}' names no architecture of NVIDIA's, such as sm_80", word, value));
       return;
     }
+    static const std::regex machine("sm_([0-9]+)");
+    for (std::sregex_iterator at(value.begin(), value.end(), machine), end; at != end; ++at)
+      options_.machines.insert(std::stoi((*at)[1]));
     // PTX for the oldest architecture runs on the newer ones, too.
     const bool first = !std::exchange(has_architecture_, true);
     if (first || std::stoi(number) < std::stoi(capability(options_.nvidia))) options_.nvidia = "compute_" + number;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ struct Options {
   std::vector<std::string> host;                             ///< options for the host half only
   std::vector<std::pair<std::string, std::string>> targets;  ///< backends and architectures that were asked for with --for
   std::string nvidia = "compute_70";                         ///< the architecture for NVIDIA's GPUs, from -arch and -gencode
+  std::set<int> machines;                                    ///< NVIDIA's architectures to make machine code for: 90
   std::string output;                                        ///< -o; empty: a.out, or FILE.o
   Step step = Step::link;
   bool fast_math = false;

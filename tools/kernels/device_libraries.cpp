@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/base/program_search.hpp"
+
 namespace weir::kernel_tool {
 namespace {
 
@@ -34,6 +36,15 @@ fs::path libdevice() {
                                            "/usr/local/cuda" + file,
                                            "/usr/lib/nvidia-cuda-toolkit/libdevice/libdevice.10.bc"};
   return first_there(places, "CUDA's libdevice.10.bc", "install the CUDA Toolkit, or set CUDA_HOME to its folder");
+}
+
+fs::path ptxas() {
+  const std::string program = "/bin/ptxas";
+  for (const fs::path& place : {fs::path(detail::find_program("ptxas")), fs::path(from_environment("CUDA_HOME") + program),
+                                fs::path(from_environment("CUDA_PATH") + program), fs::path("/usr/local/cuda" + program)}) {
+    if (!place.empty() && fs::exists(place)) return place;
+  }
+  return {};
 }
 
 fs::path rocm_device_libraries(const std::string& architecture) {

@@ -5,11 +5,14 @@
 #include <set>
 #include <string>
 
-/// The vendors' libraries of device functions, with which Clang compiles `sinf` and the like for GPUs.
+/// What of the vendors' toolkits Clang's code for GPUs needs: the libraries of functions such as `sinf`, and ptxas.
 namespace weir::kernel_tool {
 
 /// CUDA's libdevice.10.bc. Throws std::runtime_error with the remedy if this machine has none.
 std::filesystem::path libdevice();
+
+/// The program ptxas of the CUDA Toolkit, or an empty path if this machine has none.
+std::filesystem::path ptxas();
 
 /// The folder of ROCm's device libraries, which must support `architecture`, such as gfx90a. Throws std::runtime_error with
 /// the remedy if there is none, or if it does not.
