@@ -571,8 +571,8 @@ class Compilation {
     return read_file(image) + '\0';
   }
 
-  // Adds machine code made of the PTX that was just compiled, so that the driver need not compile it when the program starts.
-  // Without ptxas, or if ptxas refuses an architecture, the PTX suffices.
+  // Adds machine code made of the PTX that was just compiled, so that the driver need not compile it when the program
+  // starts. Without ptxas, or if ptxas refuses an architecture, the PTX suffices.
   void add_machine_code(detail::BundleWriter& bundle, const std::string& architecture) const {
     const fs::path ptxas = options_.machines.empty() ? fs::path() : kernel_tool::ptxas();
     if (ptxas.empty()) return;
