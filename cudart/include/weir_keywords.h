@@ -35,11 +35,13 @@
 #define __device__ __attribute__((device, visibility("default")))
 #define __constant__ __attribute__((constant, visibility("default")))
 #define __shared__ __attribute__((shared, annotate("weir.shared")))
+#define __launch_bounds__(...) __attribute__((annotate("weir.launch_bounds", __VA_ARGS__)))
 #else
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __constant__ __attribute__((constant))
 #define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #endif
 #define __host__ __attribute__((host))
 #ifdef WEIR_FOR_AMD
@@ -51,7 +53,6 @@
 /* What the plugin for Clang finds in LLVM's IR (kernels/workgroup/managed.cpp). */
 #define __managed__ __device__ __attribute__((section("weir_managed")))
 #endif
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __grid_constant__
 #define __maxnreg__(n)
 #define __cluster_dims__(...) \

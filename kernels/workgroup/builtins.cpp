@@ -12,7 +12,7 @@
 namespace weir::workgroup {
 namespace {
 
-// Calls `visit` with each object that has the annotation.
+// Calls `visit` with each object that has the annotation, and the annotation's other fields.
 template <class Visit>
 void annotated(llvm::Module& module, llvm::StringRef annotation, Visit&& visit) {
   const llvm::GlobalVariable* const all = module.getGlobalVariable("llvm.global.annotations");
@@ -22,7 +22,7 @@ void annotated(llvm::Module& module, llvm::StringRef annotation, Visit&& visit) 
     const auto* const text = llvm::cast<llvm::GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
     const auto* const characters = llvm::dyn_cast<llvm::ConstantDataArray>(text->getInitializer());
     if (characters != nullptr && characters->isCString() && characters->getAsCString() == annotation)
-      visit(fields->getOperand(0)->stripPointerCasts());
+      visit(fields->getOperand(0)->stripPointerCasts(), *fields);
   }
 }
 
@@ -103,11 +103,22 @@ constexpr const char* global = "weir.kernel";
 
 Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation) {
   Functions found;
-  annotated(module, annotation, [&](llvm::Value* object) {
+  annotated(module, annotation, [&](llvm::Value* object, const llvm::ConstantStruct&) {
     auto* const function = llvm::dyn_cast<llvm::Function>(object);
     if (function != nullptr && !function->isDeclaration()) found.insert(function);
   });
   return found;
+}
+
+std::uint32_t annotated_number(llvm::Function& function, llvm::StringRef annotation) {
+  std::uint32_t number = 0;
+  annotated(*function.getParent(), annotation, [&](llvm::Value* object, const llvm::ConstantStruct& fields) {
+    if (object != &function) return;
+    const auto* const values = llvm::cast<llvm::GlobalVariable>(fields.getOperand(4)->stripPointerCasts());
+    const auto* const first = llvm::dyn_cast<llvm::ConstantInt>(values->getInitializer()->getAggregateElement(0U));
+    if (first != nullptr) number = static_cast<std::uint32_t>(first->getZExtValue());
+  });
+  return number;
 }
 
 Functions kernels(llvm::Module& module) {
@@ -139,7 +150,7 @@ void record_names(llvm::Module& module) {
 
 Variables shared_variables(llvm::Module& module) {
   Variables found;
-  annotated(module, "weir.shared", [&](llvm::Value* object) {
+  annotated(module, "weir.shared", [&](llvm::Value* object, const llvm::ConstantStruct&) {
     if (auto* const variable = llvm::dyn_cast<llvm::GlobalVariable>(object)) found.insert(variable);
   });
   // Clang drops annotations of declarations. So `extern __shared__ T x[]` is recognized by its size of 0. Symbols that the

@@ -49,6 +49,8 @@ using Variables = llvm::SetVector<llvm::GlobalVariable*>;
 
 /// The functions that have the annotation.
 Functions annotated_functions(llvm::Module& module, llvm::StringRef annotation);
+/// The first argument of a function's annotation, or 0.
+std::uint32_t annotated_number(llvm::Function& function, llvm::StringRef annotation);
 
 /// The functions that the pass turns into block functions: those annotated "weir.run", each of which calls one kernel.
 Functions kernels(llvm::Module& module);

@@ -198,8 +198,9 @@ class Runner {
     llvm::Constant* const sizes = constant(llvm::ConstantDataArray::get(kernel_.getContext(), sizes_), "weir.sizes");
     // The members of host::KernelRecord.
     llvm::Constant* const record = llvm::ConstantStruct::getAnon(
-        {name, run_, sizes, builder_.getInt32(static_cast<std::uint32_t>(parameters_.size())), builder_.getInt32(0),
-         number(known_), number(floating_), number(constant_), number(0), number(0),
+        {name, run_, sizes, builder_.getInt32(static_cast<std::uint32_t>(parameters_.size())),
+         builder_.getInt32(annotated_number(kernel_, "weir.launch_bounds")), number(known_), number(floating_),
+         number(constant_), number(0), number(0),
          builder_.getInt32(static_cast<std::uint32_t>(host::KernelTier::workgroup))});
     llvm::GlobalVariable* const entry = constant(constant(record, "weir.record"), "weir.entry");
     entry->setSection("weir_kernels");
