@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/workgroup/prepare.hpp"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -185,6 +187,43 @@ void replace_empty_assembly(llvm::Module& module) {
   }
 }
 
+// The value of a special register of PTX, or null if the assembly does something else.
+llvm::Value* special_register(const llvm::CallInst& assembly, llvm::StringRef text, llvm::IRBuilder<>& builder) {
+  if (!assembly.getType()->isIntegerTy(32) || !assembly.arg_empty()) return nullptr;
+  llvm::SmallVector<llvm::StringRef> words;
+  llvm::SplitString(text, words, " \t\n,;");
+  if (words.size() != 3 || !words[0].starts_with("mov.") || words[1] != "$0") return nullptr;
+  if (words[2] == "%smid") return builder.getInt32(0);
+  if (words[2] != "%laneid" && words[2] != "%warpid") return nullptr;
+  llvm::Value* thread = builder.getInt32(0);
+  for (const unsigned axis : {2U, 1U, 0U}) {
+    thread = builder.CreateMul(thread, call_builtin(builder, "__weir_ntid", {builder.getInt32(axis)}, 1025));
+    thread = builder.CreateAdd(thread, call_builtin(builder, "__weir_tid", {builder.getInt32(axis)}, 1024));
+  }
+  return words[2] == "%laneid" ? builder.CreateAnd(thread, 31) : builder.CreateLShr(thread, 5);
+}
+
+// Replaces reads of PTX's special registers, and refuses other PTX, before an assembler sees it. The statements of PTX end
+// with semicolons.
+void replace_ptx(llvm::Module& module) {
+  for (Function& function : module) {
+    for (llvm::CallInst* call : calls_in(function, [](const llvm::CallInst& any) { return any.isInlineAsm(); })) {
+      const llvm::StringRef text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+      if (!text.contains(';')) continue;
+      llvm::IRBuilder<> builder(call);
+      llvm::Value* value = special_register(*call, text, builder);
+      if (value == nullptr) {
+        const std::string refusal = "no inline PTX on the CPU, except reads of %laneid, %warpid and %smid: '" + text.str() +
+                                    "'; see docs/cuda-programs.md";
+        module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(*call, refusal));
+        if (!call->getType()->isVoidTy()) value = llvm::PoisonValue::get(call->getType());
+      }
+      if (value != nullptr) call->replaceAllUsesWith(value);
+      call->eraseFromParent();
+    }
+  }
+}
+
 // Makes the lowest integer divided by -1 yield itself, as on a GPU. LLVM treats the result as undefined, and drops stores of
 // it.
 void divide_least_numbers(llvm::Module& module) {
@@ -210,7 +249,9 @@ void divide_least_numbers(llvm::Module& module) {
 }  // namespace
 
 llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  const bool is_program = !annotated_functions(module, "weir.program").empty();
   make_runners(module);
+  if (is_program) replace_ptx(module);
   mark_mathematics(module, analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager());
   call_directly(module);
   replace_empty_assembly(module);
