@@ -200,6 +200,13 @@ void cudaSetDevice(int device) {
   this_thread().device = device;
 }
 
+void cudaInitDevice(int device, unsigned int, unsigned int) { device_at(device); }
+
+void cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
+  check(properties != nullptr);
+  give(device, device_at(0).device->ordinal());
+}
+
 void cudaGetDeviceProperties(cudaDeviceProp* properties, int device) { give(properties, device_at(device).properties); }
 
 void cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {

@@ -70,6 +70,13 @@ bool is_assertion(const Error& error) noexcept {
   return error.errc() == Errc::device_fault && error.detail().find("the assertion '") != std::string::npos;
 }
 
+// Prints "FILE:LINE: the assertion 'CONDITION' of THREADS fails" with CUDA's words.
+void print_assertion(const std::string& text) {
+  const std::size_t begin = text.find("the assertion '"), end = text.rfind("' of "), last = text.rfind(" fails");
+  const std::string who = text.substr(end + 5, last - end - 5), what = text.substr(begin + 15, end - begin - 15);
+  std::fprintf(stderr, "%s%s Assertion `%s` failed.\n", text.substr(0, begin).c_str(), who.c_str(), what.c_str());
+}
+
 // The number of an error of Weir. CUDA's driver and runtime have the same numbers; the driver's is more exact.
 cudaError_t number_of(const Error& error) noexcept {
   if (error.native().code != 0 && error.native().name.starts_with("CUDA_ERROR_"))
@@ -98,11 +105,15 @@ cudaError_t failed(const char* name) noexcept {
   } catch (const Error& thrown) {
     error = number_of(thrown);
     if (is_logged()) std::fprintf(stderr, "weir info: cudart: %s: %s: %s\n", name, text_of(error).name, thrown.what());
+    // Weir lets a capture continue after a call that it does not allow. In CUDA such a call invalidates the capture.
+    using enum Errc;
+    for (const Errc illegal : {capture_unsupported, capture_implicit, capture_merge, capture_isolation})
+      thread_state.capture_failed |= thrown.errc() == illegal;
     if (thrown.errc() == Errc::device_fault) {
       cudaError_t none = cudaSuccess;
       try {
         const bool first = current().fault.compare_exchange_strong(none, error);
-        if (first && is_assertion(thrown)) std::fprintf(stderr, "%s\n", thrown.detail().c_str());
+        if (first && is_assertion(thrown)) print_assertion(thrown.detail());
       } catch (...) {  // the error itself is reported
       }
     }

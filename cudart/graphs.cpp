@@ -115,6 +115,23 @@ void add(cudaGraphNode_t* handle, cudaGraph_t graph_handle, const cudaGraphNode_
   graph->nodes.push_back(std::move(node));
 }
 
+// Copies handles of nodes to an array, or only counts them. A root has no earlier node.
+void list_nodes(cudaGraph_t handle, cudaGraphNode_t* nodes, std::size_t* count, bool roots) {
+  const std::shared_ptr<GraphList> graph = tables().graphs.get(handle);
+  check(count != nullptr);
+  const std::lock_guard lock(graph->mutex);
+  std::size_t found = 0;
+  for (std::uint32_t i = 0; i < graph->nodes.size() && (nodes == nullptr || found < *count); ++i) {
+    Node& node = graph->nodes[i];
+    if (roots && !node.after.empty()) continue;
+    if (nodes != nullptr && node.handle == nullptr) node.handle = new_handle(graph, i);
+    if (nodes != nullptr) nodes[found] = node.handle;
+    ++found;
+  }
+  for (std::size_t i = found; nodes != nullptr && i < *count; ++i) nodes[i] = nullptr;
+  *count = found;
+}
+
 struct Built {
   GraphPtr graph;
   std::vector<GraphNode> numbers;  // of the list's nodes
@@ -145,12 +162,14 @@ namespace calls {
 void cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   check(mode >= cudaStreamCaptureModeGlobal && mode <= cudaStreamCaptureModeRelaxed);
   stream_of(stream)->begin_capture(static_cast<CaptureMode>(mode));  // the same numbers
+  this_thread().capture_failed = false;
 }
 
 void cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   give(graph, nullptr);
   auto made = std::make_shared<GraphList>();
   made->captured = stream_of(stream)->end_capture();
+  check(!std::exchange(this_thread().capture_failed, false), cudaErrorStreamCaptureInvalidated);
   made->device = &device_at(made->captured->device().ordinal());
   const Topology topology = made->captured->topology();
   for (const NodeKind kind : topology.nodes) made->nodes.push_back({kind, {}, {}});
@@ -160,6 +179,7 @@ void cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 
 void cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   give(status, static_cast<cudaStreamCaptureStatus>(stream_of(stream)->capture_status()));  // the same numbers
+  if (*status != cudaStreamCaptureStatusNone && this_thread().capture_failed) *status = cudaStreamCaptureStatusInvalidated;
 }
 
 void cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id) {
@@ -237,17 +257,24 @@ void cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const 
   add(node, graph, after, count, NodeKind::child_graph, [copy](Stream& stream) { stream.add_child_graph(copy); });
 }
 
-// Copies nodes to an array, or only counts them.
-void cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
-  const std::shared_ptr<GraphList> graph = tables().graphs.get(handle);
-  check(count != nullptr);
-  const std::lock_guard lock(graph->mutex);
-  const std::size_t most = graph->nodes.size();
-  for (std::uint32_t i = 0; nodes != nullptr && i < *count; ++i) {
-    if (i < most && graph->nodes[i].handle == nullptr) graph->nodes[i].handle = new_handle(graph, i);
-    nodes[i] = i < most ? graph->nodes[i].handle : nullptr;
-  }
-  *count = nodes != nullptr ? std::min(*count, most) : most;
+void cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* after, size_t count) {
+  add(node, graph, after, count, NodeKind::empty, [](Stream& stream) { stream.launch_host_function([] {}); });
+}
+
+void cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) { list_nodes(graph, nodes, count, false); }
+void cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
+  list_nodes(graph, nodes, count, true);
+}
+
+void cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  const NodeHandle& found = tables().nodes.get(node);
+  const std::shared_ptr<GraphList> graph = found.graph.lock();
+  check(graph != nullptr);
+  // The numbers of kinds differ.
+  constexpr int types[] = {0, 1, 2, 3, 4, 5, 7, 6, -1, 10, 11, 13, -1};
+  const int number = types[static_cast<std::size_t>(graph->nodes[found.index].kind)];
+  check(number >= 0, cudaErrorNotSupported);
+  give(type, static_cast<cudaGraphNodeType>(number));
 }
 
 // --- Executables

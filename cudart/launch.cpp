@@ -126,9 +126,11 @@ void launch(const void* function, dim3 grid, dim3 block, void** arguments, std::
   config.cluster = attributes.cluster;
   config.priority = attributes.priority;
   if (config.cooperative) {
-    // On the CPU each block gets a thread, so that programs may launch as many blocks as on a GPU.
+    // On the CPU each block gets a thread, so that programs may launch as many blocks as on a GPU. A program that has asked
+    // for the occupancy may rely on it.
     const auto active = std::uint64_t(loaded.kernel->max_active_blocks(block.x * block.y * block.z, shared_bytes));
-    const std::uint64_t most = runtime().is_host ? 1024 : active * std::uint64_t(device.properties.multiProcessorCount);
+    const bool any = runtime().is_host && !loaded.knows_occupancy;
+    const std::uint64_t most = any ? 1024 : active * std::uint64_t(device.properties.multiProcessorCount);
     check(std::uint64_t{grid.x} * grid.y * grid.z <= most, cudaErrorCooperativeLaunchTooLarge);
   }
   const std::span<const Parameter> parameters = loaded.kernel->parameters();
@@ -448,6 +450,7 @@ void cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const v
   check(blockSize > 0 && (flags & ~unsigned{cudaOccupancyDisableCachingOverride}) == 0);
   const std::shared_ptr<LoadedKernel> loaded = kernel_of(function, current());
   give(blocks, loaded->kernel->max_active_blocks(static_cast<std::uint32_t>(blockSize), sharedBytes));
+  loaded->knows_occupancy = true;
 }
 
 }  // namespace calls

@@ -283,10 +283,22 @@ void cudaMemPoolDestroy(cudaMemPool_t pool) {
 
 // The other attributes are rules of reuse, which are hints, and marks that a program can only set to 0.
 void cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
-  const Pool& found = runtime().pools.get(pool);
+  Pool& found = runtime().pools.get(pool);
   check(value != nullptr && attribute >= cudaMemPoolReuseFollowEventDependencies && attribute <= cudaMemPoolAttrUsedMemHigh);
   check(attribute != cudaMemPoolAttrReservedMemCurrent && attribute != cudaMemPoolAttrUsedMemCurrent);
-  if (attribute == cudaMemPoolAttrReleaseThreshold) found.pool->set_release_threshold(*static_cast<std::uint64_t*>(value));
+  if (attribute != cudaMemPoolAttrReleaseThreshold) return;
+  found.pool->set_release_threshold(found.threshold = *static_cast<std::uint64_t*>(value));
+}
+
+void cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  const Pool& found = runtime().pools.get(pool);
+  auto* const number = static_cast<std::uint64_t*>(value);
+  switch (attribute) {
+    case cudaMemPoolAttrReleaseThreshold: return give(number, found.threshold);
+    case cudaMemPoolAttrReservedMemCurrent: return give(number, found.pool->reserved_bytes());
+    case cudaMemPoolAttrUsedMemCurrent: return give(number, found.pool->used_bytes());
+    default: throw Failure{cudaErrorNotSupported};
+  }
 }
 
 void cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int ordinal) {

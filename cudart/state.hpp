@@ -54,6 +54,7 @@ struct Thread {
   int device = -1;  // -1 before the first call that needs one
   cudaError_t last_error = cudaSuccess;
   bool has_per_thread_default = false;  // in a call from a file that was compiled for per-thread default streams
+  bool capture_failed = false;  // a call has invalidated the captures that the thread began
   std::uint32_t pushed = 0;
   // The argument of a launch may launch, so configurations nest.
   std::array<CallConfiguration, 16> configurations{};
@@ -179,6 +180,7 @@ class Handles {
 struct Pool {
   MemoryPoolPtr pool;
   bool is_default = false;
+  std::size_t threshold = 0;  // of release
 };
 
 struct DeviceState {
@@ -299,6 +301,7 @@ struct LoadedKernel {
   KernelPtr kernel;
   KernelProperties properties;
   std::size_t most_shared = 0;  // the limit of dynamic shared memory that cudaFuncSetAttribute has set, or 0
+  bool knows_occupancy = false;  // the program has asked how many blocks run at a time
   int carveout = cudaSharedmemCarveoutDefault;
 };
 

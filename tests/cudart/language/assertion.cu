@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A failed assertion of a kernel makes later calls fail; one that holds does nothing; host code asserts, too.
+#include <unistd.h>
+
 #include <cassert>
+#include <string>
 
 #include "check.h"
 
@@ -16,8 +19,19 @@ int main() {
   hold<<<1, 4>>>(out.device);
   CHECK_KERNEL();
   CHECK(out.read()[3] == checked(3));
+  // The text on standard error.
+  std::FILE* const text = std::tmpfile();
+  const int before = dup(2);
+  dup2(fileno(text), 2);
   fail<<<1, 32>>>(8);
+  const cudaError_t error = cudaDeviceSynchronize();
+  dup2(before, 2);
+  CHECK(error == cudaErrorAssert);
   CHECK(cudaDeviceSynchronize() == cudaErrorAssert);
-  CHECK(cudaDeviceSynchronize() == cudaErrorAssert);
+  std::rewind(text);
+  std::string line(1000, '\0');
+  line.resize(std::fread(&line[0], 1, line.size(), text));
+  CHECK(line.find("assertion.cu:15: ") != std::string::npos);
+  CHECK(line.find("Assertion `int(threadIdx.x) < limit && \"too many\"` failed.\n") != std::string::npos);
   return 0;
 }
