@@ -67,14 +67,46 @@ WEIR_ALWAYS_INLINE weir_host::lane_bits weir_activemask(size_t number, WEIR_HERE
 }
 
 // Each function has two forms: with a mask, and, as in HIP, without one, for the lanes that make the call together.
-#define WEIR_SHUFFLE(name, expression)                                                                                  \
+#define WEIR_SHUFFLE_LANE(name, expression)                                                                             \
   namespace weir_host {                                                                                                 \
   template <class T>                                                                                                    \
   WEIR_ALWAYS_INLINE T name##_of(lane_bits mask, const T& v, int by, int width) {                                       \
     const int lane = __weir_lane();                                                                                     \
     return shuffle<T>(mask, v, expression);                                                                             \
   }                                                                                                                     \
+  }
+WEIR_SHUFFLE_LANE(__shfl, (lane & ~(width - 1)) + (by & (width - 1)))
+WEIR_SHUFFLE_LANE(__shfl_up, (lane & (width - 1)) >= by ? lane - by : lane)
+WEIR_SHUFFLE_LANE(__shfl_down, (lane & (width - 1)) + by < width ? lane + by : lane)
+WEIR_SHUFFLE_LANE(__shfl_xor, (lane ^ by) <= (lane | (width - 1)) ? lane ^ by : lane)
+#undef WEIR_SHUFFLE_LANE
+#ifdef __NVCC__
+// In whole programs they have CUDA's types only, since a program may add its own functions for others. Those take lanes of
+// type int or unsigned int; the conversion to long long ranks these behind them. A program's macros come before the second
+// use, in the headers of half precision.
+#define WEIR_SHUFFLE(function, name, T)                                                                                 \
+  template <class weir_M>                                                                                               \
+  function T name##_sync(weir_M __mask, T __v, long long __by, int __width = warpSize, WEIR_HERE) {                     \
+    WEIR_AT(#name "_sync");                                                                                             \
+    return weir_host::name##_of(weir_host::named_lanes(__mask), __v, (int)__by, __width);                               \
   }                                                                                                                     \
+  function T name(T __v, long long __by, int __width = warpSize, WEIR_HERE) {                                           \
+    WEIR_AT(#name);                                                                                                     \
+    return weir_host::name##_of(0, __v, (int)__by, __width);                                                            \
+  }
+#define WEIR_SHUFFLES(function, T)                                                                                      \
+  WEIR_SHUFFLE(function, __shfl, T) WEIR_SHUFFLE(function, __shfl_up, T)                                                \
+  WEIR_SHUFFLE(function, __shfl_down, T) WEIR_SHUFFLE(function, __shfl_xor, T)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, int)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, unsigned int)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, long)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, unsigned long)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, long long)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, unsigned long long)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, float)
+WEIR_SHUFFLES(WEIR_ALWAYS_INLINE, double)
+#else
+#define WEIR_SHUFFLE(name)                                                                                              \
   template <class weir_M, class weir_T>                                                                                 \
   WEIR_ALWAYS_INLINE weir_T name##_sync(weir_M mask, weir_T v, int by, int width = warpSize, WEIR_HERE) {               \
     WEIR_AT(#name "_sync");                                                                                             \
@@ -85,11 +117,12 @@ WEIR_ALWAYS_INLINE weir_host::lane_bits weir_activemask(size_t number, WEIR_HERE
     WEIR_AT(#name);                                                                                                     \
     return weir_host::name##_of(0, v, by, width);                                                                       \
   }
-WEIR_SHUFFLE(__shfl, (lane & ~(width - 1)) + (by & (width - 1)))
-WEIR_SHUFFLE(__shfl_up, (lane & (width - 1)) >= by ? lane - by : lane)
-WEIR_SHUFFLE(__shfl_down, (lane & (width - 1)) + by < width ? lane + by : lane)
-WEIR_SHUFFLE(__shfl_xor, (lane ^ by) <= (lane | (width - 1)) ? lane ^ by : lane)
+WEIR_SHUFFLE(__shfl)
+WEIR_SHUFFLE(__shfl_up)
+WEIR_SHUFFLE(__shfl_down)
+WEIR_SHUFFLE(__shfl_xor)
 #undef WEIR_SHUFFLE
+#endif
 
 #define WEIR_VOTE(name, type, expression)                                                                               \
   template <class weir_M>                                                                                               \
