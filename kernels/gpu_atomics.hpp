@@ -10,34 +10,41 @@ namespace weir::kernels {
 inline constexpr std::string_view nvidia_atomics = R"weir(
 WEIR_ALWAYS_INLINE unsigned int atomicInc(unsigned int* p, unsigned int v) { return __nvvm_atom_inc_gen_ui(p, v); }
 WEIR_ALWAYS_INLINE unsigned int atomicDec(unsigned int* p, unsigned int v) { return __nvvm_atom_dec_gen_ui(p, v); }
-// LLVM's own operations are atomic among the threads of one GPU only.
-#define WEIR_OF_SYSTEM(name, function, T, as)                                                                         \
-  WEIR_ALWAYS_INLINE T name##_system(T* p, T v) { return (T)__nvvm_atom_sys_##function((as*)p, (as)v); }
-#define WEIR_OF_SYSTEM_BITS(name, function)                                                                           \
-  WEIR_OF_SYSTEM(name, function##_gen_i, int, int) WEIR_OF_SYSTEM(name, function##_gen_i, unsigned int, int)          \
-  WEIR_OF_SYSTEM(name, function##_gen_ll, unsigned long long, long long)
-#define WEIR_OF_SYSTEM_ORDER(name, function)                                                                          \
-  WEIR_OF_SYSTEM(name, function##_gen_i, int, int) WEIR_OF_SYSTEM(name, function##_gen_ui, unsigned int, unsigned int) \
-  WEIR_OF_SYSTEM(name, function##_gen_ll, long long, long long)                                                       \
-  WEIR_OF_SYSTEM(name, function##_gen_ull, unsigned long long, unsigned long long)
-WEIR_OF_SYSTEM_BITS(atomicAdd, add) WEIR_OF_SYSTEM_BITS(atomicExch, xchg) WEIR_OF_SYSTEM_BITS(atomicAnd, and)
-WEIR_OF_SYSTEM_BITS(atomicOr, or) WEIR_OF_SYSTEM_BITS(atomicXor, xor)
-WEIR_OF_SYSTEM(atomicAdd, add_gen_f, float, float) WEIR_OF_SYSTEM(atomicAdd, add_gen_d, double, double)
-WEIR_OF_SYSTEM_ORDER(atomicMin, min) WEIR_OF_SYSTEM_ORDER(atomicMax, max)
-WEIR_OF_SYSTEM(atomicInc, inc_gen_ui, unsigned int, unsigned int)
-WEIR_OF_SYSTEM(atomicDec, dec_gen_ui, unsigned int, unsigned int)
-#undef WEIR_OF_SYSTEM_ORDER
-#undef WEIR_OF_SYSTEM_BITS
-#undef WEIR_OF_SYSTEM
-WEIR_ALWAYS_INLINE int atomicSub_system(int* p, int v) { return atomicAdd_system(p, (int)(0U - (unsigned int)v)); }
-WEIR_ALWAYS_INLINE unsigned int atomicSub_system(unsigned int* p, unsigned int v) { return atomicAdd_system(p, 0 - v); }
-#define WEIR_OF_SYSTEM_CAS(T, kind, as)                                                                               \
-  WEIR_ALWAYS_INLINE T atomicCAS_system(T* p, T compare, T v) {                                                       \
-    return (T)__nvvm_atom_sys_cas_gen_##kind((as*)p, (as)compare, (as)v);                                             \
+// LLVM's own operations are atomic among the threads of one GPU.
+#define WEIR_SCOPED(name, function, T, as)                                                                            \
+  WEIR_ALWAYS_INLINE T name##_system(T* p, T v) { return (T)__nvvm_atom_sys_##function((as*)p, (as)v); }              \
+  WEIR_ALWAYS_INLINE T name##_block(T* p, T v) { return (T)__nvvm_atom_cta_##function((as*)p, (as)v); }
+#define WEIR_SCOPED_BITS(name, function)                                                                              \
+  WEIR_SCOPED(name, function##_gen_i, int, int) WEIR_SCOPED(name, function##_gen_i, unsigned int, int)                \
+  WEIR_SCOPED(name, function##_gen_ll, unsigned long long, long long)
+#define WEIR_SCOPED_ORDER(name, function)                                                                             \
+  WEIR_SCOPED(name, function##_gen_i, int, int) WEIR_SCOPED(name, function##_gen_ui, unsigned int, unsigned int)      \
+  WEIR_SCOPED(name, function##_gen_ll, long long, long long)                                                          \
+  WEIR_SCOPED(name, function##_gen_ull, unsigned long long, unsigned long long)
+WEIR_SCOPED_BITS(atomicAdd, add) WEIR_SCOPED_BITS(atomicExch, xchg) WEIR_SCOPED_BITS(atomicAnd, and)
+WEIR_SCOPED_BITS(atomicOr, or) WEIR_SCOPED_BITS(atomicXor, xor)
+WEIR_SCOPED(atomicAdd, add_gen_f, float, float) WEIR_SCOPED(atomicAdd, add_gen_d, double, double)
+WEIR_SCOPED_ORDER(atomicMin, min) WEIR_SCOPED_ORDER(atomicMax, max)
+WEIR_SCOPED(atomicInc, inc_gen_ui, unsigned int, unsigned int)
+WEIR_SCOPED(atomicDec, dec_gen_ui, unsigned int, unsigned int)
+#undef WEIR_SCOPED_ORDER
+#undef WEIR_SCOPED_BITS
+#undef WEIR_SCOPED
+#define WEIR_SCOPED_CAS(scope, function, T, kind, as)                                                                 \
+  WEIR_ALWAYS_INLINE T atomicCAS_##scope(T* p, T compare, T v) {                                                      \
+    return (T)__nvvm_atom_##function##_cas_gen_##kind((as*)p, (as)compare, (as)v);                                    \
   }
-WEIR_OF_SYSTEM_CAS(int, i, int) WEIR_OF_SYSTEM_CAS(unsigned int, i, int)
-WEIR_OF_SYSTEM_CAS(unsigned long long, ll, long long)
-#undef WEIR_OF_SYSTEM_CAS
+#define WEIR_SCOPED_REST(scope, function)                                                                             \
+  WEIR_ALWAYS_INLINE int atomicSub_##scope(int* p, int v) { return atomicAdd_##scope(p, (int)(0U - (unsigned int)v)); } \
+  WEIR_ALWAYS_INLINE unsigned int atomicSub_##scope(unsigned int* p, unsigned int v) {                                \
+    return atomicAdd_##scope(p, 0 - v);                                                                               \
+  }                                                                                                                   \
+  WEIR_SCOPED_CAS(scope, function, int, i, int) WEIR_SCOPED_CAS(scope, function, unsigned int, i, int)                \
+  WEIR_SCOPED_CAS(scope, function, unsigned long long, ll, long long)
+WEIR_SCOPED_REST(system, sys)
+WEIR_SCOPED_REST(block, cta)
+#undef WEIR_SCOPED_REST
+#undef WEIR_SCOPED_CAS
 )weir";
 
 inline constexpr std::string_view amd_atomics = R"weir(
