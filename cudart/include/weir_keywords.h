@@ -10,18 +10,23 @@
 #define __CUDACC_VER_BUILD__ 0
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
+/* The architecture of code for the CPU, which `weir c++` takes from -arch: 700 to 890. */
+#ifndef WEIR_CPU_ARCH
+#define WEIR_CPU_ARCH 700
+#endif
 #undef __CUDA_ARCH_LIST__
-#define __CUDA_ARCH_LIST__ 700
+#define __CUDA_ARCH_LIST__ WEIR_CPU_ARCH
 /* Which code this is: WEIR_FOR_NVIDIA, WEIR_FOR_AMD, WEIR_FOR_CPU, or none of them for host code. Clang defines a GPU's
    macros for host code, too, but __CUDA_ARCH__ only for device code: the architecture, or 1 for the CPU. Compute
-   capability 7.0 is the newest one whose programs need no instruction that only NVIDIA's GPUs have. */
+   capability 7.0 is the newest one whose programs need no instruction that only NVIDIA's GPUs have: the value without -arch,
+   and for AMD's GPUs. */
 #if defined(__HIP_DEVICE_COMPILE__)
 #define WEIR_FOR_AMD 1
 #define __CUDA_ARCH__ 700
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1
 #define WEIR_FOR_CPU 1
 #undef __CUDA_ARCH__
-#define __CUDA_ARCH__ 700
+#define __CUDA_ARCH__ WEIR_CPU_ARCH
 #elif defined(__CUDA_ARCH__)
 #define WEIR_FOR_NVIDIA 1
 #endif

@@ -22,6 +22,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "backends/cache/seal.hpp"
 #include "core/base/child_process.hpp"
@@ -275,7 +276,7 @@ class Compilation {
   std::string succeed(const Words& command) const {
     detail::ChildOutcome outcome = call(command);
     if (outcome.status != 0) {
-      std::fputs(outcome.output.c_str(), stderr);
+      if (!is_attempt_) std::fputs(outcome.output.c_str(), stderr);
       throw Failed();
     }
     return std::move(outcome.output);
@@ -297,6 +298,7 @@ class Compilation {
     append(words, {"-cuid=" + unit_, "-Xclang", "-cuid=" + unit_});
     if (options_.per_thread_streams) append(words, {"-Xclang", "-fgpu-default-stream=per-thread"});
     if (options_.relocatable) append(words, {"-D__CUDACC_RDC__=1"});
+    append(words, {fmt::format("-DWEIR_CPU_ARCH={}", cpu_arch_)});
     append(words, options_.both);
     return words;
   }
@@ -307,6 +309,7 @@ class Compilation {
     if (options_.step == Step::object)
       identity += fmt::format(" {} {}", fs::absolute(object).string(), fmt::join(options_.both, " "));
     unit_ = fmt::format("{:x}", std::hash<std::string>()(identity));
+    cpu_arch_ = options_.cpu_arch;
     detail::BundleWriter bundle;
     bundle.add(detail::record::source, fs::path(source).filename().string(), std::string_view());
     if (relocatable) bundle.add(record_unit, unit_, std::string_view());
@@ -317,8 +320,11 @@ class Compilation {
       if (architecture.empty()) architecture = backend == "host" ? cpu : backend == "cuda" ? options_.nvidia : "";
       if (architecture.empty()) throw UsageError("--for hip needs an architecture, such as 'hip gfx90a'");
       try {
-        const std::string image = relocatable && !explains ? bitcode(source, backend, architecture)
-                                                           : image_for({source, {}}, backend, architecture);
+        const auto make = [&] {
+          return relocatable && !explains ? bitcode(source, backend, architecture)
+                                          : image_for({source, {}}, backend, architecture);
+        };
+        const std::string image = backend == "host" ? for_cpu(source, make) : make();
         if (!explains) bundle.add(detail::record::image, backend + " " + architecture, std::string_view(image));
         if (backend == "cuda" && !relocatable && !explains) add_machine_code(bundle, architecture);
       } catch (const Missing& missing) {
@@ -341,6 +347,30 @@ class Compilation {
     }
     std::fputs(succeed(command).c_str(), stderr);
     if (relocatable && !explains) name_unit(object);
+  }
+
+  // Makes the CPU's code as for the GPU that -arch names. Code for newer GPUs may have PTX: the program then gets the code
+  // that it has for older ones.
+  std::string for_cpu(const std::string& source, const std::function<std::string()>& make) {
+    if (cpu_arch_ == 700) return make();
+    try {
+      is_attempt_ = true;
+      std::string made = make();
+      is_attempt_ = false;
+      return made;
+    } catch (const Failed&) {
+      is_attempt_ = false;
+    } catch (...) {
+      is_attempt_ = false;
+      throw;
+    }
+    const int refused = std::exchange(cpu_arch_, 700);
+    std::string made = make();
+    std::fprintf(stderr,
+                 "weir c++: note: on the CPU, __CUDA_ARCH__ is 700 in %s: the code for %d does not compile there, for "
+                 "example because it has PTX\n",
+                 source.c_str(), refused);
+    return made;
   }
 
   void leave_out(const std::string& source, const std::string& target, const Missing& missing) const {
@@ -459,6 +489,7 @@ class Compilation {
     append(command, {"-c", "-o", output});
     succeed(command);
     std::string bytes = read_file(output);
+    if (is_attempt_ && has_assembly(output)) throw Failed();
     const auto has = [&](const char* part) { return bytes.find(part) != bytes.npos; };
     const bool fast = backend != "host" && options_.fast_math;
     if (!fast && !has(statics) && !has(".static.") && !has(".intern.")) return bytes;
@@ -473,6 +504,16 @@ class Compilation {
     append(command, {"-c", "-o", output});
     succeed(command);
     return read_file(output);
+  }
+
+  // Whether code for the CPU has assembly, which would be PTX: the step that links would refuse it.
+  bool has_assembly(const std::string& bitcode) const {
+    const std::string text = file("device.ll");
+    Words command = reader({bitcode, {bitcode}}, "host", cpu);
+    append(command, {"-Xclang", "-disable-llvm-passes", "-emit-llvm", "-S", "-o", text});
+    succeed(command);
+    static const std::regex assembly(R"( asm [a-z ]*"[^"])");
+    return std::regex_search(read_file(text), assembly);
   }
 
   // Compiles the device half for the CPU, with the work-group pass, to a shared library.
@@ -495,10 +536,12 @@ class Compilation {
       return succeed(words);
     };
     // The code for fibers is added only if a kernel needs it. Bitcode has it.
-    if (tell_of_fibers(run("")) && input.bitcode.empty()) run("__attribute__((used))");
+    const std::string remarks = run("");
+    if (runs_on_fibers(remarks) && input.bitcode.empty()) run("__attribute__((used))");
     // Integer division is as on a GPU: it never ends the program.
     write_file(file("whole.s"), std::string(host::division) + read_file(assembly));
     succeed({binutil("as"), file("whole.s"), "-o", object});
+    tell_of_fibers(remarks);
     const detail::ChildOutcome linked = call({chain_.clang, "-shared", "-static-libgcc", "-Wl,-Bsymbolic", "-Wl,-z,defs",
                                               "-Wl,--compress-debug-sections=zlib", object, "-o", library});
     if (linked.status != 0) refuse_undefined(input, linked.output, R"(undefined reference to `([^']+)')");
@@ -509,19 +552,20 @@ class Compilation {
     return std::string(detail::text_of(image));
   }
 
-  // Prints which kernels run on fibers on the CPU, and why. Returns whether there are any.
-  static bool tell_of_fibers(const std::string& remarks) {
+  static bool runs_on_fibers(const std::string& remarks) { return remarks.find(" runs on fibers: ") != remarks.npos; }
+
+  // Prints which kernels run on fibers on the CPU, and why.
+  static void tell_of_fibers(const std::string& remarks) {
     static const std::regex remark(R"(remark: (.* runs on fibers): (.*) \[-Rpass-missed=)");
-    const std::sregex_iterator first(remarks.begin(), remarks.end(), remark), end;
-    for (std::sregex_iterator at = first; at != end; ++at) {
+    for (std::sregex_iterator at(remarks.begin(), remarks.end(), remark), end; at != end; ++at) {
       std::fprintf(stderr, "weir c++: note: on the CPU, %s, which is slower: %s\n", (*at)[1].str().c_str(),
                    (*at)[2].str().c_str());
     }
-    return first != end;
   }
 
   // Reports functions and variables of the device that are used and not defined.
   [[noreturn]] void refuse_undefined(const Input& input, const std::string& output, const char* pattern) const {
+    if (is_attempt_) throw Failed();
     const std::regex undefined(pattern);
     std::set<std::string> names;
     for (std::sregex_iterator at(output.begin(), output.end(), undefined), end; at != end; ++at) names.insert((*at)[1]);
@@ -715,7 +759,9 @@ class Compilation {
   const Options& options_;
   const Toolchain& chain_;
   Words environment_;
-  std::string unit_;  // identifies the file that is being compiled
+  std::string unit_;           // identifies the file that is being compiled
+  int cpu_arch_ = 700;         // __CUDA_ARCH__ of the file's code for the CPU
+  bool is_attempt_ = false;    // whether errors are not printed yet
   const detail::TemporaryFolder folder_;
 };
 

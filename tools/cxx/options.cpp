@@ -312,6 +312,8 @@ class Parser {
     // PTX for the oldest architecture runs on the newer ones, too.
     const bool first = !std::exchange(has_architecture_, true);
     if (first || std::stoi(number) < std::stoi(capability(options_.nvidia))) options_.nvidia = "compute_" + number;
+    // Newer programs have guarded PTX where they would otherwise have nothing.
+    options_.cpu_arch = std::clamp(10 * std::stoi(capability(options_.nvidia)), 700, 890);
   }
 
   // hipcc's option, for AMD's GPUs or for NVIDIA's. The CPU's code is always made, as without the option.

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> targets;  ///< backends and architectures that were asked for with --for
   std::string nvidia = "compute_70";                         ///< the architecture for NVIDIA's GPUs, from -arch and -gencode
   std::set<int> machines;                                    ///< NVIDIA's architectures to make machine code for: 90
+  int cpu_arch = 700;                                        ///< __CUDA_ARCH__ of the CPU's code, from -arch and -gencode
   std::string output;                                        ///< -o; empty: a.out, or FILE.o
   Step step = Step::link;
   bool fast_math = false;
