@@ -526,6 +526,8 @@ class Compilation {
     }
     append(command, {"-mllvm", "-runtime-memory-check-threshold=100", "-mllvm", "-inline-threshold=2000", plugin(),
                      "-Rpass-missed=weir-workgroup"});
+    // In blocks of thousands of accesses LLVM's scheduler would compare each with a thousand others.
+    append(command, {"-mllvm", "-dag-maps-huge-region=200", "-mllvm", "-dag-maps-reduction-size=100"});
 #if defined(__x86_64__)
     append(command, {"-fveclib=libmvec", "-fno-integrated-as"});  // the division macros are for the GNU assembler
 #endif
