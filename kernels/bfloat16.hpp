@@ -23,16 +23,24 @@ typedef __hip_bfloat162 __nv_bfloat162;
 #define WEIR_T __nv_bfloat16
 #define WEIR_WORD bfloat16
 #define WEIR_INFINITY 0x7f80u
+#define WEIR_PTX "bf16"
+#define WEIR_PTX_FUSES 800
+#define WEIR_PTX_ADDS 900
+#define WEIR_PTX_ADDS_IN_MEMORY 900
 struct alignas(2) __nv_bfloat16_raw {
   unsigned short x;
 };
 struct alignas(2) __nv_bfloat16 {
   unsigned short __x;
   WEIR_N_MEMBER __nv_bfloat16(float __f) {
+#if defined(WEIR_FOR_NVIDIA) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(__x) : "f"(__f));
+#else
     unsigned int __u;
     __builtin_memcpy(&__u, &__f, 4);
     const bool __nan = (__u & 0x7fffffffu) > 0x7f800000u;
     __x = __nan ? (unsigned short)0x7fffu : (unsigned short)((__u + 0x7fffu + (__u >> 16 & 1u)) >> 16);
+#endif
   }
   WEIR_N_MEMBER operator float() const {
     const unsigned int __u = (unsigned int)__x << 16;

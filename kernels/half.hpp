@@ -11,6 +11,10 @@ inline constexpr auto half_text = joined("#ifndef WEIR_HALF\n#define WEIR_HALF\n
 #define WEIR_T __half
 #define WEIR_WORD half
 #define WEIR_INFINITY 0x7c00u
+#define WEIR_PTX "f16"
+#define WEIR_PTX_FUSES 530
+#define WEIR_PTX_ADDS 530
+#define WEIR_PTX_ADDS_IN_MEMORY 700
 namespace weir_host {
 // Clang 14 supports _Float16 only for few processors, but __fp16 for all.
 #ifdef __clang__

@@ -103,7 +103,8 @@ inline constexpr char narrow_members[] = R"weir(
 )weir";
 
 /// The functions for the type WEIR_T. WEIR_WORD is the type's name within names of functions; WEIR_INFINITY is the type's
-/// infinity.
+/// infinity. WEIR_PTX is the type in NVIDIA's instructions. WEIR_PTX_FUSES is the first __CUDA_ARCH__ that has an
+/// instruction for a * b + c, WEIR_PTX_ADDS for a + b, a - b and a * b, and WEIR_PTX_ADDS_IN_MEMORY for atomicAdd.
 inline constexpr char narrow_functions[] = R"weir(
 struct alignas(4) WEIR_RAW2 {
   unsigned short x, y;
@@ -178,25 +179,42 @@ WEIR_N WEIR_T2 WEIR_TO(highs2, 2)(WEIR_T2 __a, WEIR_T2 __b) { return WEIR_T2(__a
 
 #define WEIR_PAIRS(name, name2) \
   WEIR_N WEIR_T2 name2(WEIR_T2 __a, WEIR_T2 __b) { return WEIR_T2(name(__a.x, __b.x), name(__a.y, __b.y)); }
-#define WEIR_OPERATOR(name, name2, op) \
+#ifdef WEIR_FOR_NVIDIA
+WEIR_N unsigned int __bits(WEIR_T2 __a) { unsigned int __u; __builtin_memcpy(&__u, &__a, 4); return __u; }
+WEIR_N WEIR_T2 WEIR_OF(2_of)(unsigned int __u) { WEIR_T2 __a; __builtin_memcpy((void*)&__a, &__u, 4); return __a; }
+#endif
+// On NVIDIA's GPUs, ptxas may fuse a product and a sum of pairs, as in CUDA. Clang makes the instructions for single
+// numbers.
+#if defined(WEIR_FOR_NVIDIA) && __CUDA_ARCH__ >= WEIR_PTX_ADDS
+#define WEIR_NATIVE_PAIRS(name, name2, instruction) \
+  WEIR_N WEIR_T2 name2(WEIR_T2 __a, WEIR_T2 __b) { \
+    unsigned int __r; \
+    asm(#instruction "." WEIR_PTX "x2 %0, %1, %2;" : "=r"(__r) : "r"(__bits(__a)), "r"(__bits(__b))); \
+    return WEIR_OF(2_of)(__r); \
+  }
+#else
+#define WEIR_NATIVE_PAIRS(name, name2, instruction) WEIR_PAIRS(name, name2)
+#endif
+#define WEIR_OPERATOR(name, name2, op, pairs) \
   WEIR_N WEIR_T name(WEIR_T __a, WEIR_T __b) { return WEIR_T((float)__a op (float)__b); } \
-  WEIR_PAIRS(name, name2) \
+  pairs \
   WEIR_N WEIR_T operator op(WEIR_T __a, WEIR_T __b) { return name(__a, __b); } \
   WEIR_N WEIR_T& operator op##=(WEIR_T& __a, WEIR_T __b) { return __a = name(__a, __b); } \
   WEIR_N WEIR_T2 operator op(WEIR_T2 __a, WEIR_T2 __b) { return name2(__a, __b); } \
   WEIR_N WEIR_T2& operator op##=(WEIR_T2& __a, WEIR_T2 __b) { return __a = name2(__a, __b); }
-#define WEIR_ARITHMETIC(name, op) \
-  WEIR_OPERATOR(name, name##2, op) \
+#define WEIR_ARITHMETIC(name, op, instruction) \
+  WEIR_OPERATOR(name, name##2, op, WEIR_NATIVE_PAIRS(name, name##2, instruction)) \
   WEIR_N WEIR_T name##_rn(WEIR_T __a, WEIR_T __b) { return name(__a, __b); } \
   WEIR_N WEIR_T name##_sat(WEIR_T __a, WEIR_T __b) { return weir_narrow::saturated<WEIR_T>((float)__a op (float)__b); } \
   WEIR_PAIRS(name, name##2_rn) \
   WEIR_PAIRS(name##_sat, name##2_sat)
-WEIR_ARITHMETIC(__hadd, +)
-WEIR_ARITHMETIC(__hsub, -)
-WEIR_ARITHMETIC(__hmul, *)
-WEIR_OPERATOR(__hdiv, __h2div, /)
+WEIR_ARITHMETIC(__hadd, +, add)
+WEIR_ARITHMETIC(__hsub, -, sub)
+WEIR_ARITHMETIC(__hmul, *, mul)
+WEIR_OPERATOR(__hdiv, __h2div, /, WEIR_PAIRS(__hdiv, __h2div))
 #undef WEIR_ARITHMETIC
 #undef WEIR_OPERATOR
+#undef WEIR_NATIVE_PAIRS
 WEIR_N WEIR_T __hneg(WEIR_T __a) { return WEIR_OF_BITS((unsigned short)(WEIR_OF(_as_ushort)(__a) ^ 0x8000u)); }
 WEIR_N WEIR_T __habs(WEIR_T __a) { return WEIR_OF_BITS((unsigned short)(WEIR_OF(_as_ushort)(__a) & 0x7fffu)); }
 WEIR_N WEIR_T2 __hneg2(WEIR_T2 __a) { return WEIR_T2(__hneg(__a.x), __hneg(__a.y)); }
@@ -232,7 +250,22 @@ WEIR_PAIRS(__hmin_nan, __hmin2_nan)
   WEIR_N WEIR_T2 __hfma2##end(WEIR_T2 __a, WEIR_T2 __b, WEIR_T2 __c) { \
     return WEIR_T2(__hfma##end(__a.x, __b.x, __c.x), __hfma##end(__a.y, __b.y, __c.y)); \
   }
+#if defined(WEIR_FOR_NVIDIA) && __CUDA_ARCH__ >= WEIR_PTX_FUSES
+WEIR_N WEIR_T __hfma(WEIR_T __a, WEIR_T __b, WEIR_T __c) {
+  unsigned short __r;
+  asm("fma.rn." WEIR_PTX " %0, %1, %2, %3;"
+      : "=h"(__r)
+      : "h"(WEIR_OF(_as_ushort)(__a)), "h"(WEIR_OF(_as_ushort)(__b)), "h"(WEIR_OF(_as_ushort)(__c)));
+  return WEIR_OF_BITS(__r);
+}
+WEIR_N WEIR_T2 __hfma2(WEIR_T2 __a, WEIR_T2 __b, WEIR_T2 __c) {
+  unsigned int __r;
+  asm("fma.rn." WEIR_PTX "x2 %0, %1, %2, %3;" : "=r"(__r) : "r"(__bits(__a)), "r"(__bits(__b)), "r"(__bits(__c)));
+  return WEIR_OF(2_of)(__r);
+}
+#else
 WEIR_FUSED(, WEIR_T(__v))
+#endif
 WEIR_FUSED(_sat, weir_narrow::saturated<WEIR_T>(__v))
 WEIR_FUSED(_relu, __hmax_nan(WEIR_T(__v), WEIR_T(0.0f)))
 #undef WEIR_FUSED
@@ -305,12 +338,28 @@ WEIR_MATH(tanh_approx, tanhf(__a))
 #else
 #define WEIR_ADDS
 #endif
+#if defined(WEIR_FOR_NVIDIA) && __CUDA_ARCH__ >= WEIR_PTX_ADDS_IN_MEMORY
+WEIR_N WEIR_T atomicAdd(WEIR_T* __p, WEIR_T __v) {
+  unsigned short __r;
+  asm volatile("atom.add.noftz." WEIR_PTX " %0, [%1], %2;"
+               : "=h"(__r)
+               : "l"(__p), "h"(WEIR_OF(_as_ushort)(__v))
+               : "memory");
+  return WEIR_OF_BITS(__r);
+}
+WEIR_N WEIR_T2 atomicAdd(WEIR_T2* __p, WEIR_T2 __v) {
+  unsigned int __r;
+  asm volatile("atom.add.noftz." WEIR_PTX "x2 %0, [%1], %2;" : "=r"(__r) : "l"(__p), "r"(__bits(__v)) : "memory");
+  return WEIR_OF(2_of)(__r);
+}
+#else
 WEIR_ADDS WEIR_N WEIR_T atomicAdd(WEIR_T* __p, WEIR_T __v) {
   return weir_host::atomic_update(__p, [__v](WEIR_T __old) { return __hadd(__old, __v); });
 }
 WEIR_ADDS WEIR_N WEIR_T2 atomicAdd(WEIR_T2* __p, WEIR_T2 __v) {
   return weir_host::atomic_update(__p, [__v](WEIR_T2 __old) { return __hadd2(__old, __v); });
 }
+#endif
 #undef WEIR_ADDS
 #undef WEIR_UPDATE_NAME
 #undef WEIR_UPDATE_NAME_OF
@@ -328,6 +377,10 @@ WEIR_SHUFFLES(WEIR_N, WEIR_T2)
 #undef WEIR_T
 #undef WEIR_WORD
 #undef WEIR_INFINITY
+#undef WEIR_PTX_ADDS_IN_MEMORY
+#undef WEIR_PTX_ADDS
+#undef WEIR_PTX_FUSES
+#undef WEIR_PTX
 )weir";
 
 }  // namespace weir::kernels
