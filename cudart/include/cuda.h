@@ -44,6 +44,7 @@ typedef enum {
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16, CU_DEVICE_ATTRIBUTE_INTEGRATED = 18, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 } CUdevice_attribute;
+typedef enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 } CUstream_flags;
 typedef enum { CU_COMPUTEMODE_DEFAULT = 0, CU_COMPUTEMODE_PROHIBITED = 2 } CUcomputemode;
 struct CUctxCreateParams { void* execAffinityParams; int numExecAffinityParams; void* cigParams; };
 enum CUjit_option : int;
@@ -54,33 +55,41 @@ WEIR_CU(cuDeviceGetCount, (int* count), ::cudaGetDeviceCount(count))
 WEIR_CU(cuDeviceGet, (CUdevice* device, int n), ::cudaDeviceGetAttribute(device, cudaDevAttrWarpSize, n) ?: (*device = n, 0))
 WEIR_CU(cuDeviceGetAttribute, (int* value, CUdevice_attribute attribute, CUdevice device),
         ::cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device))
-static inline CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
-  struct cudaDeviceProp p;
-  const cudaError_t error = ::cudaGetDeviceProperties(&p, device);
+WEIR_CU(cuDeviceGetName, (char* name, int size, CUdevice device), [&](struct cudaDeviceProp p, cudaError_t error) {
+  error = ::cudaGetDeviceProperties(&p, device);
   for (int i = 0; !error && i < size; ++i) name[i] = i + 1 < size && i < 256 ? p.name[i] : 0;
-  return (CUresult)error;
-}
-static inline CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
-  struct cudaDeviceProp p;
-  const cudaError_t error = ::cudaGetDeviceProperties(&p, device);
-  if (!error) *bytes = p.totalGlobalMem;
-  return (CUresult)error;
-}
+  return error; }({}, cudaSuccess))
+WEIR_CU(cuDeviceTotalMem, (size_t* bytes, CUdevice device), [&](struct cudaDeviceProp p, cudaError_t error) {
+  return error = ::cudaGetDeviceProperties(&p, device), *bytes = p.totalGlobalMem, error; }({}, cudaSuccess))
 WEIR_CU(cuCtxCreate, (CUcontext* to, unsigned int, CUdevice device),
         (*to = (CUcontext)((size_t)device + 1), ::cudaSetDevice(device)))
 WEIR_CU(cuCtxCreate, (CUcontext* to, CUctxCreateParams*, unsigned int, CUdevice device), cuCtxCreate(to, 0, device))
 WEIR_CU(cuCtxDestroy, (CUcontext), ::cudaDeviceSynchronize())
+WEIR_CU(cuCtxSetCurrent, (CUcontext context), ::cudaSetDevice((int)(size_t)context - 1))
+WEIR_CU(cuDevicePrimaryCtxRetain, (CUcontext* to, CUdevice device), cuCtxCreate(to, 0, device))
+WEIR_CU(cuDevicePrimaryCtxRelease, (CUdevice), ::cudaDeviceSynchronize())
+WEIR_CU(cuDriverGetVersion, (int* version), ::cudaDriverGetVersion(version))
 WEIR_CU(cuCtxSynchronize, (), ::cudaDeviceSynchronize())
 WEIR_CU(cuModuleLoadData, (CUmodule* m, const void* code), ::cudaLibraryLoadData(m, code, 0, 0, 0, 0, 0, 0))
 WEIR_CU(cuModuleLoadDataEx, (CUmodule* m, const void* code, unsigned int, CUjit_option*, void**), cuModuleLoadData(m, code))
 WEIR_CU(cuModuleUnload, (CUmodule m), ::cudaLibraryUnload(m))
-WEIR_CU(cuModuleGetFunction, (CUfunction* f, CUmodule m, const char* name), ::cudaLibraryGetKernel(f, m, name))
+WEIR_CU(cuModuleGetFunction, (CUfunction* f, CUmodule m, const char* name), [](cudaError_t error) {
+  return error == cudaErrorInvalidDeviceFunction ? cudaErrorSymbolNotFound : error; }(::cudaLibraryGetKernel(f, m, name)))
 WEIR_CU(cuModuleGetGlobal, (CUdeviceptr* to, size_t* bytes, CUmodule m, const char* name),
         ::cudaLibraryGetGlobal((void**)to, bytes, m, name))
 WEIR_CU(cuMemAlloc, (CUdeviceptr* to, size_t bytes), ::cudaMalloc((void**)to, bytes))
 WEIR_CU(cuMemFree, (CUdeviceptr memory), ::cudaFree((void*)memory))
 WEIR_CU(cuMemcpyHtoD, (CUdeviceptr to, const void* from, size_t n), ::cudaMemcpy((void*)to, from, n, cudaMemcpyHostToDevice))
 WEIR_CU(cuMemcpyDtoH, (void* to, CUdeviceptr from, size_t n), ::cudaMemcpy(to, (void*)from, n, cudaMemcpyDeviceToHost))
+WEIR_CU(cuMemcpyDtoD, (CUdeviceptr to, CUdeviceptr p, size_t n), ::cudaMemcpy((void*)to, (void*)p, n, cudaMemcpyDefault))
+WEIR_CU(cuMemcpyHtoDAsync, (CUdeviceptr to, const void* from, size_t n, CUstream stream),
+        ::cudaMemcpyAsync((void*)to, from, n, cudaMemcpyHostToDevice, stream))
+WEIR_CU(cuMemcpyDtoHAsync, (void* to, CUdeviceptr from, size_t n, CUstream stream),
+        ::cudaMemcpyAsync(to, (void*)from, n, cudaMemcpyDeviceToHost, stream))
+WEIR_CU(cuMemsetD8, (CUdeviceptr to, unsigned char value, size_t n), ::cudaMemset((void*)to, value, n))
+WEIR_CU(cuStreamCreate, (CUstream* stream, unsigned int flags), ::cudaStreamCreateWithFlags(stream, flags))
+WEIR_CU(cuStreamSynchronize, (CUstream stream), ::cudaStreamSynchronize(stream))
+WEIR_CU(cuStreamDestroy, (CUstream stream), ::cudaStreamDestroy(stream))
 WEIR_CU(cuLaunchKernel,
         (CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
          unsigned int shared, CUstream stream, void** arguments, void** extra),

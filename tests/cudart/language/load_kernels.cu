@@ -43,7 +43,7 @@ int main() {
   CHECK_DRIVER(cuCtxCreate(&context, 0, 0));
   CHECK_DRIVER(cuModuleLoadData(&module, image.c_str()));
   CHECK_DRIVER(cuModuleGetFunction(&function, module, "scaled"));
-  CHECK(cuModuleGetFunction(&function, module, "absent") != CUDA_SUCCESS);
+  CHECK(cuModuleGetFunction(&function, module, "absent") == CUDA_ERROR_NOT_FOUND);
   CHECK_DRIVER(cuModuleGetFunction(&function, module, "scaled"));
   CHECK_DRIVER(cuMemAlloc(&out, 40));
   // A second module has its own variables.
@@ -66,6 +66,30 @@ int main() {
     CHECK_DRIVER(cuMemcpyDtoH(numbers, out, sizeof numbers));
     for (int i = 0; i < 10; ++i) CHECK(numbers[i] == 10 * i + constant + 1000);
   }
+  // On a stream, with copies in its order.
+  CUstream stream;
+  CHECK_DRIVER(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  {
+    int count = 10, numbers[10] = {}, zero = 0;
+    void* all[] = {&out, &count};
+    CHECK_DRIVER(cuMemcpyHtoDAsync(base, &zero, sizeof zero, stream));
+    CHECK_DRIVER(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, all, nullptr));
+    CHECK_DRIVER(cuMemcpyDtoHAsync(numbers, out, sizeof numbers, stream));
+    CHECK_DRIVER(cuStreamSynchronize(stream));
+    CHECK(numbers[9] == 1090);
+    CHECK_DRIVER(cuMemsetD8(out, 1, 4));
+    CHECK_DRIVER(cuMemcpyDtoD(out + 4, out, 4));
+    CHECK_DRIVER(cuMemcpyDtoH(numbers, out, 8));
+    CHECK(numbers[1] == 0x01010101);
+  }
+  CHECK_DRIVER(cuStreamDestroy(stream));
+  CHECK_DRIVER(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK_DRIVER(cuCtxSetCurrent(context));
+  CHECK_DRIVER(cuDevicePrimaryCtxRelease(0));
+  CHECK_DRIVER(cuDriverGetVersion(&device));
+  CHECK(device >= 12000);
+  CHECK_DRIVER(cuDeviceTotalMem(&bytes, 0));
+  CHECK(bytes > 0);
   CHECK_DRIVER(cuModuleUnload(module));
   CHECK(cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE);
   int n = 1, number = 0;
