@@ -51,6 +51,19 @@ if [ -x "$ptxas" ]; then
   for image in 'cuda compute_80' 'cuda sm_80' 'cuda sm_90'; do
     grep -a -q "$image" machine.fatbin || { echo "no $image" >&2 && exit 1; }
   done
+  # A kernel that would take 72 registers, with which blocks of 1,024 threads do not run. 64 suffice.
+  cat >wide.cu <<'END'
+__global__ void wide(float* p, int k) {
+  float v[50];
+#pragma unroll
+  for (int i = 0; i < 50; ++i) v[i] = p[i * 1024 + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 50; ++i) p[i * k + threadIdx.x] = v[i] * v[49 - i] + v[i * 7 % 50];
+}
+END
+  "$weir" c++ --for cuda -arch=sm_90 -fatbin wide.cu || exit 1
+  grep -a -q '\.maxntid 1024' wide.fatbin || { echo 'the registers of a kernel are not limited' >&2 && exit 1; }
 fi
 
 # fails PATTERN WORD...: the command must fail with a message that matches.

@@ -613,8 +613,56 @@ class Compilation {
     std::string undefined;
     for (const std::string& name : names) undefined += "`" + name + "'\n";
     if (!names.empty()) refuse_undefined(input, undefined, "`([^']+)'");
+    limit_registers(image);
     // The driver reads PTX as a string.
     return read_file(image) + '\0';
+  }
+
+  /// What ptxas reports of a kernel.
+  struct Usage {
+    int registers = 0;
+    int spilled = 0;  ///< bytes
+  };
+
+  std::map<std::string, Usage> usage(const fs::path& ptxas, const std::string& ptx) const {
+    static const std::regex line(
+        R"(Compiling entry function '([^']+)'|Function properties for (\S+)|(\d+) bytes spill stores|Used (\d+) registers)");
+    const std::string architecture = fmt::format("-arch=sm_{}", *options_.machines.rbegin());
+    const std::string report = call({ptxas.string(), "-v", architecture, ptx, "-o", file("measured")}).output;
+    std::map<std::string, Usage> found;
+    std::string kernel, function;
+    for (std::sregex_iterator at(report.begin(), report.end(), line), end; at != end; ++at) {
+      if ((*at)[1].matched) kernel = (*at)[1];
+      if ((*at)[2].matched) function = (*at)[2];
+      if ((*at)[3].matched && function == kernel) found[kernel].spilled = std::stoi((*at)[3]);
+      if ((*at)[4].matched) found[kernel].registers = std::stoi((*at)[4]);
+    }
+    return found;
+  }
+
+  // A kernel with more than 64 registers does not run with blocks of 1,024 threads, and Clang's code often needs more
+  // registers than nvcc's. Limits the registers of kernels without __launch_bounds__ for which ptxas can do it without
+  // spilling.
+  void limit_registers(const std::string& image) const {
+    constexpr int most = 64;
+    const fs::path ptxas = options_.machines.empty() ? fs::path() : kernel_tool::ptxas();
+    if (ptxas.empty()) return;
+    const std::string limited = file("limited.ptx");
+    std::map<std::string, Usage> before = usage(ptxas, image), after;
+    std::erase_if(before, [](const auto& kernel) { return kernel.second.registers <= most; });
+    // The second time, without the kernels that would spill.
+    for (int pass = 0; pass < 2 && !before.empty(); ++pass) {
+      std::string ptx = read_file(image);
+      for (const auto& [name, used] : before) {
+        const std::size_t entry = ptx.find(".entry " + name + "("), body = ptx.find('{', entry);
+        if (body != ptx.npos && ptx.substr(entry, body - entry).find(".maxntid") == std::string::npos)
+          ptx.insert(body, fmt::format(".maxntid {}, 1, 1\n", 65536 / most));
+      }
+      write_file(limited, ptx);
+      after = usage(ptxas, limited);
+      const auto spills = [&](const auto& kernel) { return after[kernel.first].spilled > kernel.second.spilled; };
+      if (std::erase_if(before, spills) == 0) return write_file(image, ptx);
+    }
   }
 
   // Adds machine code made of the PTX that was just compiled, so that the driver need not compile it when the program
