@@ -39,21 +39,22 @@ __global__ void all(int* i, unsigned* u, unsigned long long* l, float* f, double
 
 // Copies the positive numbers, each to a place of its own.
 __global__ void keep_positive(int* to, int* count, const int* from, int n) {
-  __shared__ int here, unused;
+  __shared__ int here, own[64];
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (threadIdx.x == 0) here = unused = 0;
+  if (threadIdx.x == 0) here = 0;
+  own[threadIdx.x] = int(threadIdx.x);
   __syncthreads();
   int value, place;
   if (i < n) {
     value = from[i];
     if (value > 0) place = atomicAdd(&here, 1);
   }
-  const int order = atomicCAS(&unused, -1, 0) + atomicMax(&unused, int(threadIdx.x));
+  const int twice = atomicCAS(&own[threadIdx.x], -1, 0) + atomicMax(&own[threadIdx.x], -1);
   __syncthreads();
   if (threadIdx.x == 0) here = atomicAdd(count, here);
   __syncthreads();
   if (i < n && value > 0) to[place + here] = value;
-  if (order < 0 || order > 2 * int(threadIdx.x)) atomicAdd(count, 1000);
+  if (twice != 2 * int(threadIdx.x)) atomicAdd(count, 1000);
 }
 
 int main() {
