@@ -133,7 +133,7 @@ void copy_for_full_warps(const RowGuard& guard) {
   BasicBlock* const some = llvm::SplitBlockPredecessors(join, {head, guard.then}, ".some");
   llvm::ValueToValueMapTy map;
   BasicBlock* const full = llvm::CloneBasicBlock(guard.then, map, ".full", head->getParent());
-  llvm::remapInstructionsInBlocks({full}, map);
+  llvm::remapInstructionsInBlocks(llvm::SmallVector<BasicBlock*, 1>{full}, map);
   full->getTerminator()->setSuccessor(0, join);
   for (llvm::PHINode& phi : join->phis()) {
     Value* value = phi.getIncomingValueForBlock(some);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/workgroup/managed.hpp"
 
+#include <llvm/Analysis/TargetLibraryInfo.h>  // Triple, whose own header has two places
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -148,7 +149,7 @@ llvm::PreservedAnalyses ManagedVariables::run(llvm::Module& module, llvm::Module
     if (variable.getSection() == section) managed.push_back(&variable);
   }
   if (managed.empty()) return llvm::PreservedAnalyses::all();
-  if (llvm::StringRef(module.getTargetTriple()).starts_with("nvptx"))
+  if (llvm::Triple(module.getTargetTriple()).isNVPTX())
     make_managed_in_ptx(module, managed);
   else
     change_host_half(module, managed);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <llvm/Passes/PassBuilder.h>
+#if __has_include(<llvm/Plugins/PassPlugin.h>)  // from LLVM 22 on
+#include <llvm/Plugins/PassPlugin.h>
+#else
 #include <llvm/Passes/PassPlugin.h>
+#endif
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -36,9 +40,10 @@ bool is_loaded_by_its_llvm() {
 // accesses of one thread to the same memory. So this disables that optimization.
 void keep_order_in_threads() {
   const auto& options = llvm::cl::getRegisteredOptions();
-  const auto option = options.find("enable-interleaved-mem-accesses");
+  constexpr const char* name = "enable-interleaved-mem-accesses";
+  const auto option = options.find(name);
   if (option != options.end() && option->second->getNumOccurrences() == 0)
-    option->second->addOccurrence(0, option->first(), "false");
+    option->second->addOccurrence(0, name, "false");
 }
 
 /// Runs passes if the module is device code for the CPU. `weir c++` compiles the other halves of a program with this plugin,

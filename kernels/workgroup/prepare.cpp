@@ -250,6 +250,10 @@ void divide_least_numbers(llvm::Module& module) {
 
 llvm::PreservedAnalyses PrepareKernels::run(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
   const bool is_program = !annotated_functions(module, "weir.program").empty();
+  // From Clang 20 on, a `__constant__` variable is a constant. On the CPU it would lie in memory that the host cannot write.
+  for (GlobalVariable& variable : module.globals()) {
+    if (variable.isExternallyInitialized()) variable.setConstant(false);
+  }
   make_runners(module);
   if (is_program) replace_ptx(module);
   mark_mathematics(module, analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager());

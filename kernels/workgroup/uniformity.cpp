@@ -6,6 +6,8 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
 
+#include <memory>
+
 #include "kernels/workgroup/block_function.hpp"
 #include "kernels/workgroup/builtins.hpp"
 
@@ -21,8 +23,15 @@ class Target : public llvm::TargetTransformInfoImplCRTPBase<Target> {
 #else
   bool hasBranchDivergence() const { return true; }
 #endif
+#if LLVM_VERSION_MAJOR >= 22
+  llvm::InstructionUniformity getInstructionUniformity(const llvm::Value* value) const override {
+    if (rules_->is_always_uniform(*value)) return llvm::InstructionUniformity::AlwaysUniform;
+    return rules_->is_source(*value) ? llvm::InstructionUniformity::NeverUniform : llvm::InstructionUniformity::Default;
+  }
+#else
   bool isAlwaysUniform(const llvm::Value* value) const { return rules_->is_always_uniform(*value); }
   bool isSourceOfDivergence(const llvm::Value* value) const { return rules_->is_source(*value); }
+#endif
 
  private:
   const DivergenceRules* rules_;
@@ -31,8 +40,13 @@ class Target : public llvm::TargetTransformInfoImplCRTPBase<Target> {
 }  // namespace
 
 llvm::TargetIRAnalysis divergence_target(const llvm::DataLayout& layout, const DivergenceRules& rules) {
-  return llvm::TargetIRAnalysis(
-      [&layout, &rules](const llvm::Function&) { return llvm::TargetTransformInfo(Target(layout, rules)); });
+  return llvm::TargetIRAnalysis([&layout, &rules](const llvm::Function&) {
+#if LLVM_VERSION_MAJOR >= 21
+    return llvm::TargetTransformInfo(std::make_unique<Target>(layout, rules));
+#else
+    return llvm::TargetTransformInfo(Target(layout, rules));
+#endif
+  });
 }
 
 Uniformity::Uniformity(llvm::Function& function, const DivergenceRules& rules) {

@@ -169,8 +169,7 @@ bool Vectorizer::emit_intrinsic(llvm::IntrinsicInst& call) {
     }
     if (names_type(id, static_cast<int>(k))) types.push_back(arguments.back()->getType());
   }
-  llvm::CallInst* const made =
-      builder_.CreateCall(llvm::Intrinsic::getDeclaration(function_.getParent(), id, types), arguments);
+  llvm::CallInst* const made = builder_.CreateIntrinsic(id, types, arguments);
   made->copyIRFlags(&call);
   vectors_[&call] = made;
   return true;
