@@ -156,8 +156,14 @@ Text nvidia_library() {
 // Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps.
 Text amd_entries() {
   return Text(kernels::amd_entries)
-      .replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
-      .replace("warpSize == 64 ?", "__AMDGCN_WAVEFRONT_SIZE == 64 ?")
+      .replace("WEIR_ENTRY int __weir_lane() noexcept {",
+               R"(#ifdef __GFX9__  // not __AMDGCN_WAVEFRONT_SIZE, which Clang 22 lacks
+#define WEIR_WAVEFRONT 64
+#else
+#define WEIR_WAVEFRONT 32
+#endif
+WEIR_ENTRY int weir_hardware_lane() noexcept {)")
+      .replace("warpSize == 64 ?", "WEIR_WAVEFRONT == 64 ?")
       .replace("WEIR_ENTRY bool __weir_is_shared(",
                R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
 WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
@@ -165,7 +171,7 @@ WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
 }
 WEIR_ENTRY bool __weir_is_shared()")
       .replace("return __builtin_amdgcn_read_exec();", "return weir_of_warp(__builtin_amdgcn_read_exec());")
-      .replace("#if WEIR_WARP_SIZE == 64", "#if __AMDGCN_WAVEFRONT_SIZE == 64")
+      .replace("#if WEIR_WARP_SIZE == 64", "#if WEIR_WAVEFRONT == 64")
       .replace("return mask != 0 ? lanes & mask : lanes;",
                "const unsigned int those = weir_of_warp(lanes);\n  return mask != 0 ? those & (unsigned int)mask : those;")
       .replace("(unsigned int)source_lane < (unsigned int)warpSize ? source_lane : __weir_lane();",

@@ -615,7 +615,9 @@ inline std::vector<std::pair<std::string, std::string>> standard_files() {
   // Functions that Clang calls for products and quotients of complex numbers.
   files.emplace_back("cuda/std/complex",
                      "#include <weir_standard.h>\n#include <complex>\n#ifdef __CUDA_ARCH__\n"
-                     "#include <__clang_cuda_complex_builtins.h>\n#endif\n");
+                     // From Clang 22 on, the header calls libdevice if it sees this macro.
+                     "#pragma push_macro(\"__NVPTX__\")\n#undef __NVPTX__\n"
+                     "#include <__clang_cuda_complex_builtins.h>\n#pragma pop_macro(\"__NVPTX__\")\n#endif\n");
   return files;
 }
 
