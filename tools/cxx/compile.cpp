@@ -70,6 +70,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
 /// Clang, with the parts of Weir that it needs.
 struct Toolchain {
   std::string clang;   ///< clang++
+  int major = 0;       ///< its version
   fs::path pass;       ///< the work-group pass for this Clang
   fs::path headers;    ///< the headers in place of CUDA's
   fs::path libraries;  ///< the folder of libweir_cudart
@@ -110,7 +111,8 @@ Toolchain find_toolchain() {
   const char* const chosen = std::getenv("WEIR_HOST_CXX");
   if (chosen != nullptr && *chosen != 0) {
     chain.clang = chosen;
-    chain.pass = pass_for(chain.libraries, major_version(chain.clang));
+    chain.major = major_version(chain.clang);
+    chain.pass = pass_for(chain.libraries, chain.major);
     if (chain.pass.empty()) {
       throw Missing(
           fmt::format("WEIR_HOST_CXX={} is not a Clang for which {} has a work-group pass; set it to a clang++ of "
@@ -124,7 +126,9 @@ Toolchain find_toolchain() {
     if (chain.pass.empty()) continue;
     for (const std::string& name : {fmt::format("clang++-{}", major), std::string("clang++")}) {
       chain.clang = detail::find_program(name);
-      if (!chain.clang.empty() && major_version(chain.clang) == major) return chain;
+      if (chain.clang.empty()) continue;
+      chain.major = major_version(chain.clang);
+      if (chain.major == major) return chain;
     }
   }
   throw Missing(
@@ -286,19 +290,19 @@ class Compilation {
   Words language(const char* kind, const char* architecture) const {
     Words words = {chain_.clang, "-x", kind};
     if (std::string_view(kind) == "cuda") {
-      append(words, {"-nocudainc", "-nocudalib", "--cuda-path=/none", "-Xclang", "-target-sdk-version=12.0",
+      append(words, {"-nocudainc", "-nocudalib", "--cuda-path=/none", "-Xclang", "-target-sdk-version=11.8",
                      std::string("--cuda-gpu-arch=") + architecture});
     } else {
       append(words, {"-nogpuinc", std::string("--offload-arch=") + architecture});
     }
-    append(words, {"-fdeclspec", "-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument", "-isystem",
-                   chain_.headers.string(), "-include", "cuda_runtime.h"});
+    append(words, {"-fdeclspec", "-Wno-unknown-cuda-version", "-Wno-unused-command-line-argument",
+                   "--no-offload-new-driver", "-isystem", chain_.headers.string(), "-include", "cuda_runtime.h"});
     if (options_.hip) append(words, {"-include", "hip/hip_runtime.h"});
     // The halves give static variables of the device the same names.
     append(words, {"-cuid=" + unit_, "-Xclang", "-cuid=" + unit_});
     if (options_.per_thread_streams) append(words, {"-Xclang", "-fgpu-default-stream=per-thread"});
     if (options_.relocatable) append(words, {"-D__CUDACC_RDC__=1"});
-    append(words, {fmt::format("-DWEIR_CPU_ARCH={}", cpu_arch_)});
+    append(words, {fmt::format("-DWEIR_CPU_ARCH={}", cpu_arch_), "-std=gnu++17"});  // Clang 16's default is older
     append(words, options_.both);
     return words;
   }
@@ -404,7 +408,8 @@ class Compilation {
     Words words = {chain_.clang, "-x", "ir", "-Wno-unused-command-line-argument"};
     if (backend == "cuda")
       append(words, {"--target=nvptx64-nvidia-cuda", "--cuda-path=/none",
-                     "-march=sm_" + architecture.substr(architecture.find('_') + 1)});
+                     "-march=sm_" + architecture.substr(architecture.find('_') + 1), "-Xclang", "-target-feature", "-Xclang",
+                     "+ptx78"});
     if (backend == "hip")
       append(words,
              {"--target=amdgcn-amd-amdhsa", "-mcpu=" + architecture, "-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"});
@@ -430,8 +435,8 @@ class Compilation {
                      contraction(input)});
     if (options_.fast_math) append(command, {"-freciprocal-math", "-fapprox-func", "-D__FAST_MATH__=1"});
     // The pass finds the kernels' parameters through debug information; then it keeps the lines only.
-    append(command,
-           {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug", "-Xclang", "-fexperimental-assignment-tracking=disabled"});
+    append(command, {"-O3", "-g", "-gdwarf-4", "-fstandalone-debug"});
+    if (chain_.major >= 17) append(command, {"-Xclang", "-fexperimental-assignment-tracking=disabled"});
     return command;
   }
 
