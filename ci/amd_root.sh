@@ -69,7 +69,7 @@ inside() {
 # The reasons that count as valid for refusing a source: sentences of docs/kernels-dialect.md, and Clang's messages about
 # missing features. For example, a kernel that was written for warps of 32 threads may be refused for other sizes.
 refusals="the mask must have 64 bits"
-clang_refusals="$refusals|functions that Clang lacks for [^:]*: (__weir_grid_barrier|printf)|from ROCm's device libraries"
+clang_refusals="$refusals|functions that Clang lacks for [^:]*: (__weir_grid_barrier|weir_printf)|from ROCm's device libraries"
 clang_refusals+="|'device' and 'global' attributes are not compatible"
 
 # compile_all COMPILER ARCHITECTURE: compiles all sources, and prints a row of the table.
