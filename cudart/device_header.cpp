@@ -153,17 +153,11 @@ Text nvidia_library() {
       .replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
 }
 
-// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps.
+// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps. Clang 22 lacks __AMDGCN_WAVEFRONT_SIZE.
 Text amd_entries() {
   return Text(kernels::amd_entries)
-      .replace("WEIR_ENTRY int __weir_lane() noexcept {",
-               R"(#ifdef __GFX9__  // not __AMDGCN_WAVEFRONT_SIZE, which Clang 22 lacks
-#define WEIR_WAVEFRONT 64
-#else
-#define WEIR_WAVEFRONT 32
-#endif
-WEIR_ENTRY int weir_hardware_lane() noexcept {)")
-      .replace("warpSize == 64 ?", "WEIR_WAVEFRONT == 64 ?")
+      .replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
+      .replace("warpSize == 64 ?", "__builtin_amdgcn_wavefrontsize() == 64 ?")
       .replace("WEIR_ENTRY bool __weir_is_shared(",
                R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
 WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
@@ -171,7 +165,7 @@ WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
 }
 WEIR_ENTRY bool __weir_is_shared()")
       .replace("return __builtin_amdgcn_read_exec();", "return weir_of_warp(__builtin_amdgcn_read_exec());")
-      .replace("#if WEIR_WARP_SIZE == 64", "#if WEIR_WAVEFRONT == 64")
+      .replace("#if WEIR_WARP_SIZE == 64", "#ifdef __GFX9__")
       .replace("return mask != 0 ? lanes & mask : lanes;",
                "const unsigned int those = weir_of_warp(lanes);\n  return mask != 0 ? those & (unsigned int)mask : those;")
       .replace("(unsigned int)source_lane < (unsigned int)warpSize ? source_lane : __weir_lane();",

@@ -22,10 +22,8 @@ void cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned i
   check((flags & ~unsigned{cudaEventRecordExternal}) == 0);
   const EventPtr& recorded = runtime().events.get(event);
   const StreamPtr on = stream_of(stream);
-  if (flags == cudaEventRecordExternal && on->is_capturing())
-    on->record_external(recorded);
-  else
-    on->record(recorded);
+  const bool external = flags == cudaEventRecordExternal && on->is_capturing();
+  external ? on->record_external(recorded) : on->record(recorded);
 }
 
 void cudaEventQuery(cudaEvent_t event) { check(runtime().events.get(event)->is_complete(), cudaErrorNotReady); }

@@ -62,10 +62,8 @@ void cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int fl
   check((flags & ~unsigned{cudaEventWaitExternal}) == 0);
   const StreamPtr on = stream_of(stream);
   const EventPtr& waited = runtime().events.get(event);
-  if (flags == cudaEventWaitExternal && on->is_capturing())
-    on->wait_external(waited);
-  else
-    on->wait(waited);
+  const bool external = flags == cudaEventWaitExternal && on->is_capturing();
+  external ? on->wait_external(waited) : on->wait(waited);
 }
 
 void cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned int flags) {
