@@ -54,6 +54,36 @@ WEIR_ALWAYS_INLINE unsigned int atomicInc(unsigned int* p, unsigned int v) {
 WEIR_ALWAYS_INLINE unsigned int atomicDec(unsigned int* p, unsigned int v) {
   return __builtin_amdgcn_atomic_dec32(p, v, __ATOMIC_RELAXED, "agent");
 }
+WEIR_ALWAYS_INLINE unsigned int atomicInc_system(unsigned int* p, unsigned int v) {
+  return __builtin_amdgcn_atomic_inc32(p, v, __ATOMIC_RELAXED, "");
+}
+WEIR_ALWAYS_INLINE unsigned int atomicDec_system(unsigned int* p, unsigned int v) {
+  return __builtin_amdgcn_atomic_dec32(p, v, __ATOMIC_RELAXED, "");
+}
+// Clang's own atomic functions have the scope of the device in HIP.
+#define WEIR_SCOPED(name, function, T)                                                                                \
+  WEIR_ALWAYS_INLINE T name##_system(T* p, T v) {                                                                     \
+    return __hip_atomic_##function(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);                                \
+  }
+#define WEIR_SCOPED_BITS(name, function)                                                                              \
+  WEIR_SCOPED(name, function, int) WEIR_SCOPED(name, function, unsigned int) WEIR_SCOPED(name, function, long)        \
+  WEIR_SCOPED(name, function, unsigned long) WEIR_SCOPED(name, function, long long)                                   \
+  WEIR_SCOPED(name, function, unsigned long long)
+WEIR_SCOPED_BITS(atomicAdd, fetch_add) WEIR_SCOPED_BITS(atomicExch, exchange) WEIR_SCOPED_BITS(atomicAnd, fetch_and)
+WEIR_SCOPED_BITS(atomicOr, fetch_or) WEIR_SCOPED_BITS(atomicXor, fetch_xor) WEIR_SCOPED_BITS(atomicMin, fetch_min)
+WEIR_SCOPED_BITS(atomicMax, fetch_max) WEIR_SCOPED(atomicAdd, fetch_add, float) WEIR_SCOPED(atomicAdd, fetch_add, double)
+WEIR_SCOPED(atomicExch, exchange, float) WEIR_SCOPED(atomicExch, exchange, double)
+#undef WEIR_SCOPED_BITS
+#undef WEIR_SCOPED
+#define WEIR_SCOPED_REST(T)                                                                                           \
+  WEIR_ALWAYS_INLINE T atomicSub_system(T* p, T v) { return atomicAdd_system(p, (T)(0ULL - (unsigned long long)v)); } \
+  WEIR_ALWAYS_INLINE T atomicCAS_system(T* p, T compare, T v) {                                                       \
+    __hip_atomic_compare_exchange_strong(p, &compare, v, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);\
+    return compare;                                                                                                   \
+  }
+WEIR_SCOPED_REST(int) WEIR_SCOPED_REST(unsigned int) WEIR_SCOPED_REST(long)
+WEIR_SCOPED_REST(unsigned long) WEIR_SCOPED_REST(long long) WEIR_SCOPED_REST(unsigned long long)
+#undef WEIR_SCOPED_REST
 )weir";
 
 }  // namespace weir::kernels

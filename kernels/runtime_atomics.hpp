@@ -54,6 +54,11 @@ struct atomic_sum<T, false> {
 #endif
 }  // namespace weir_host
 
+#ifdef __AMDGCN__  // where these have the scope of the device; gpu_atomics.hpp has those of the system
+#define WEIR_SYSTEM_SCOPE static_assert(sizeof(T) == 0, "no atomic function of system scope for this type on AMD's GPUs");
+#else
+#define WEIR_SYSTEM_SCOPE
+#endif
 #define WEIR_ATOMIC(name, ...)                                                                     \
   template <class T>                                                                                                  \
   WEIR_ALWAYS_INLINE T name(T* p, typename weir_host::same<T>::type v) {                                              \
@@ -66,6 +71,7 @@ struct atomic_sum<T, false> {
   }                                                                                                                   \
   template <class T>                                                                                                  \
   WEIR_ALWAYS_INLINE T name##_system(T* p, typename weir_host::same<T>::type v) {                                     \
+    WEIR_SYSTEM_SCOPE                                                                                                 \
     return name(p, v);                                                                                                \
   }
 WEIR_ATOMIC(atomicAdd, return weir_host::atomic_sum<T>::add(p, v);)
@@ -94,8 +100,10 @@ WEIR_ALWAYS_INLINE T atomicCAS_block(T* p, typename weir_host::same<T>::type com
 }
 template <class T>
 WEIR_ALWAYS_INLINE T atomicCAS_system(T* p, typename weir_host::same<T>::type compare, typename weir_host::same<T>::type v) {
+  WEIR_SYSTEM_SCOPE
   return atomicCAS(p, compare, v);
 }
+#undef WEIR_SYSTEM_SCOPE
 )weir";
 
 }  // namespace weir::kernels
