@@ -222,6 +222,8 @@ WEIR_NEW void operator delete(void* weir_memory) noexcept { ::free(weir_memory);
 WEIR_NEW void operator delete[](void* weir_memory) noexcept { ::free(weir_memory); }
 WEIR_NEW void operator delete(void* weir_memory, size_t) noexcept { ::free(weir_memory); }
 WEIR_NEW void operator delete[](void* weir_memory, size_t) noexcept { ::free(weir_memory); }
+WEIR_NEW void operator delete(void*, void*) noexcept {}
+WEIR_NEW void operator delete[](void*, void*) noexcept {}
 #undef WEIR_NEW
 #endif
 )weir";
