@@ -153,11 +153,13 @@ Text nvidia_library() {
       .replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
 }
 
-// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps. Clang 22 lacks __AMDGCN_WAVEFRONT_SIZE.
+// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps. No macro or builtin
+// tells its size to all releases of Clang.
 Text amd_entries() {
   return Text(kernels::amd_entries)
       .replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
-      .replace("warpSize == 64 ?", "__builtin_amdgcn_wavefrontsize() == 64 ?")
+      .replace("return (int)(warpSize == 64 ? __builtin_amdgcn_mbcnt_hi(~0u, low) : low);",
+               "\n#ifdef __GFX9__\n  return (int)__builtin_amdgcn_mbcnt_hi(~0u, low);\n#else\n  return (int)low;\n#endif")
       .replace("WEIR_ENTRY bool __weir_is_shared(",
                R"(WEIR_ENTRY int __weir_lane() noexcept { return weir_hardware_lane() % 32; }
 WEIR_ENTRY unsigned int weir_of_warp(unsigned long long lanes) noexcept {
