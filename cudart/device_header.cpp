@@ -153,8 +153,8 @@ Text nvidia_library() {
       .replace("// The driver's vprintf", "#define printf(...) weir_printf(__VA_ARGS__)\n", "");
 }
 
-// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps. No macro or builtin
-// tells its size to all releases of Clang.
+// Programs count on warps of 32 lanes, so a wavefront of 64 lanes is two warps. No macro or builtin has its size in all
+// releases of Clang, so the family of the GPU decides.
 Text amd_entries() {
   return Text(kernels::amd_entries)
       .replace("WEIR_ENTRY int __weir_lane() noexcept {", "WEIR_ENTRY int weir_hardware_lane() noexcept {")
